@@ -1,0 +1,33 @@
+# Each target sets up its own .venv: a fresh clone needs only Python >= 3.11 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+OUT ?= out
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/plot.done
+	$(BIN)/sparrot demo --output $(OUT)
+
+test: .venv/test.done
+	$(BIN)/python -m pytest
+
+lint: .venv/lint.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/bench.done
+	$(BIN)/python benchmarks/solver.py
+
+clean:
+	rm -rf .venv $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "sparrot needs Python >= 3.11; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# One stamp for each extra of pyproject.toml: .venv/test.done has installed sparrot[test].
+.venv/%.done: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@

@@ -1,0 +1,7 @@
+"""`python -m sparrot` is the command `sparrot`."""
+
+import sys
+
+from sparrot.cli import main
+
+sys.exit(main())

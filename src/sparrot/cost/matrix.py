@@ -1,0 +1,60 @@
+"""Costs that were given as a matrix, or computed by a metric that has no tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparrot.cost.base import FLOAT32_ROUNDING
+from sparrot.types import Float32Array, FloatArray, IntArray
+
+
+class MatrixCost:
+    """A symmetric matrix of costs, in units of its mean.
+
+    Parameters
+    ----------
+    C : (n, n) symmetric matrix; kept, never changed. The diagonal matters only without the hollow
+        constraint, and counts as zero in the mean.
+    unit : what to count costs in; the mean cost by default.
+    """
+
+    def __init__(self, C: FloatArray, unit: float | None = None) -> None:
+        self.n = len(C)
+        self._C = C
+        self._index: IntArray = np.arange(self.n)
+        self._largest: FloatArray = np.maximum(C.max(axis=1), -C.min(axis=1))
+        self.unit = float(C.sum() - np.trace(C)) / self.n**2 if unit is None else unit
+        self.shift: FloatArray = np.zeros(self.n)
+
+    def products(
+        self, rows: IntArray | slice, other: MatrixCost, columns: slice, out: Float32Array
+    ) -> None:
+        """Write the negated costs in float32."""
+        block = self._C[np.ix_(self._index[rows], other._index[columns])]
+        np.divide(block, -self.unit, out=out, casting="same_kind")
+
+    def margin(self, a: FloatArray) -> FloatArray:
+        """Bound the rounding of `a_i + a_j - C_ij` by a term for each point."""
+        return 4 * FLOAT32_ROUNDING * (self._largest / self.unit + np.abs(a)) + 1e-30
+
+    def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Costs of pairs."""
+        cost: FloatArray = self._C[self._index[i], self._index[j]] / self.unit
+        return cost
+
+    def diagonal(self) -> FloatArray:
+        """The diagonal as given."""
+        return np.diagonal(self._C)[self._index] / self.unit
+
+    def take(self, index: IntArray) -> MatrixCost:
+        """The cost between some of the points, in the same unit; no entry is copied."""
+        part = object.__new__(MatrixCost)
+        part.n, part.unit, part._C = len(index), self.unit, self._C
+        part._index, part._largest = self._index[index], self._largest[index]
+        part.shift = self.shift[index]
+        return part
+
+    def dense(self) -> FloatArray:
+        """A copy of the matrix, scaled."""
+        C: FloatArray = self._C[np.ix_(self._index, self._index)] / self.unit
+        return C

@@ -1,0 +1,86 @@
+"""Tiles and row blocks on the threads of this machine.
+
+The work is cut the same way for any number of threads, each piece is computed by one thread with
+single-threaded BLAS, and results come back in the order of the pieces. So no result depends on
+the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from types import TracebackType
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from sparrot.errors import InvalidInputError
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+class Threads:
+    """A pool of `n_jobs` threads; a context manager that holds BLAS to one thread meanwhile.
+
+    Parameters
+    ----------
+    n_jobs : number of threads; `None` for all cores, negative to count back from all cores
+        (-1 is all of them, -2 all but one), as in joblib.
+
+    Examples
+    --------
+    >>> from sparrot.engine import Threads
+    >>> with Threads(2) as threads:
+    ...     list(threads.map(abs, [-3, -2, -1]))
+    [3, 2, 1]
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        if n_jobs == 0:
+            raise InvalidInputError("n_jobs must not be 0; use None for all cores, or 1 for one")
+        self.n_jobs: int = joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+        self._blas: Any = None
+
+    def __enter__(self) -> Threads:
+        """Start the pool."""
+        self._blas = threadpool_limits(limits=1, user_api="blas")
+        if self.n_jobs > 1:
+            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="sparrot")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the pool: pieces not begun are dropped, BLAS gets its threads back."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        self._blas.restore_original_limits()
+
+    def map(self, function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
+        """Yield `function(piece)` for every piece, in order; a few pieces run ahead."""
+        pool = self._pool
+        if pool is None or len(pieces) < 2:
+            yield from map(function, pieces)
+            return
+        coming = iter(pieces)
+        running: list[Future[Result]] = [
+            pool.submit(function, piece) for piece in islice(coming, 4 * self.n_jobs)
+        ]
+        while running:
+            result = running.pop(0).result()
+            running.extend(pool.submit(function, piece) for piece in islice(coming, 1))
+            yield result
+
+    def run(self, function: Callable[[int, int], None], n: int, block: int) -> None:
+        """Call `function(start, stop)` over `range(n)` in blocks of fixed size."""
+        starts = range(0, n, block)
+        for _ in self.map(lambda start: function(start, min(start + block, n)), starts):
+            pass

@@ -1,0 +1,36 @@
+"""What can go wrong, in one place; every message says what to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class SparrotError(Exception):
+    """Base of all errors that sparrot raises on purpose."""
+
+
+class InvalidInputError(SparrotError, ValueError):
+    """An argument is not what the problem needs; the message names the value and the remedy."""
+
+
+class NotEnoughMemoryError(SparrotError, MemoryError):
+    """The chosen path would not fit in memory; raised before anything is allocated."""
+
+
+class MissingExtraError(SparrotError, ImportError):
+    """An optional package is needed; the message names the extra that brings it."""
+
+
+class NotConvergedError(SparrotError, RuntimeError):
+    """The solver stopped before the marginal error reached `tol`.
+
+    The best iterate is not lost: `result` holds it, with an honest certificate.
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+    def __reduce__(self) -> tuple[type[NotConvergedError], tuple[str, Any]]:
+        """Pickle with the result, so that the error survives a process boundary."""
+        return type(self), (str(self), self.result)

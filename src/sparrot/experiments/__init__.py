@@ -1,0 +1,1 @@
+"""Experiments: parameters in, numbers out; the plotting room draws them."""

@@ -1,0 +1,206 @@
+"""The hot loops: arrays in, arrays out, compiled on first use and cached.
+
+Every kernel releases the GIL and works on a range of rows, so that the engine can run row blocks
+side by side; each row is summed by one thread in the order of its columns. Nothing here knows what
+the arrays mean beyond its docstring. This module is imported only when a problem is large enough
+to need it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = Any  # numba infers the types; annotations here would only repeat the docstrings
+
+_CHUNK = 64  # columns tested at once by the vector unit
+_BATCH = 512  # columns gathered before a row's level is brought up to date
+
+
+@njit(nogil=True, cache=True)
+def count_hits(G: Array, b: Array, t: Array, counts: Array) -> None:
+    """Set `counts[i]` to the number of columns j with `G[i, j] + b[j] > t[i]`."""
+    rows, columns = G.shape
+    for i in range(rows):
+        hits = np.int32(0)
+        for j in range(columns):
+            hits += np.int32(G[i, j] + b[j] > t[i])
+        counts[i] = hits
+
+
+@njit(nogil=True, cache=True)
+def list_hits(G: Array, b: Array, t: Array, starts: Array, out: Array) -> None:
+    """Write the columns that `count_hits` counted, row i from `out[starts[i]]` on, ascending."""
+    rows, columns = G.shape
+    for i in range(rows):
+        k = starts[i]
+        if k == starts[i + 1]:
+            continue
+        for start in range(0, columns, _CHUNK):
+            stop = min(start + _CHUNK, columns)
+            hits = np.int32(0)
+            for j in range(start, stop):
+                hits += np.int32(G[i, j] + b[j] > t[i])
+            if hits:
+                for j in range(start, stop):
+                    if G[i, j] + b[j] > t[i]:
+                        out[k] = j
+                        k += 1
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
+    """Set `out[k] = factor * |X[i[k]] - X[j[k]]|^2`, in float64 whatever the type of X."""
+    for k in range(len(i)):
+        total = 0.0
+        for c in range(X.shape[1]):
+            d = np.float64(X[i[k], c]) - np.float64(X[j[k], c])
+            total += d * d
+        out[k] = factor * total
+
+
+@njit(nogil=True, cache=True)
+def _level(s: Array, count: int, mass: float) -> tuple[float, int]:
+    """Solve `sum_k [v + s_k]_+ = mass` over the first `count` scores.
+
+    Newton from the right on a convex piecewise linear function: monotone and finite. The scores
+    that stay positive are moved to the front; returns v and how many they are.
+    """
+    top = s[0]
+    for k in range(1, count):
+        top = max(top, s[k])
+    v = mass - top
+    while True:
+        total = 0.0
+        kept = 0
+        for k in range(count):
+            if s[k] + v > 0:
+                s[kept] = s[k]
+                total += s[k]
+                kept += 1
+        count = kept
+        lower = (mass - total) / count
+        if lower >= v:
+            return v, count
+        v = lower
+
+
+@njit(nogil=True, cache=True)
+def row_levels(Q: Array, b: Array, mass: float, v: Array, counts: Array) -> None:
+    """Solve `sum_j [v_i + Q[i, j] + b[j]]_+ = mass` for each row; `counts` gets the support size.
+
+    The level over some of the columns is never below the level over all, so the columns are
+    gathered in batches and whatever a batch shows to be out of reach is dropped at once.
+    """
+    rows, columns = Q.shape
+    s = np.empty(columns, np.float64)
+    for i in range(rows):
+        gathered = 0
+        settled = 0
+        level = np.inf
+        for start in range(0, columns, _BATCH):
+            for j in range(start, min(start + _BATCH, columns)):
+                q = np.float64(Q[i, j]) + b[j]
+                if q + level > 0:
+                    s[gathered] = q
+                    gathered += 1
+            if gathered > 2 * settled + 32:
+                level, gathered = _level(s, gathered, mass)
+                settled = gathered
+        v[i], counts[i] = _level(s, gathered, mass)
+
+
+@njit(nogil=True, cache=True)
+def support_levels(
+    indptr: Array, indices: Array, cost: Array, u: Array, mass: float, rows: Array, v: Array
+) -> None:
+    """Solve `sum_j [v_k + u_j - cost_ij]_+ = mass` over the stored pairs of each row i = rows[k].
+
+    A row without pairs gets infinity.
+    """
+    longest = 0
+    for i in rows:
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    s = np.empty(longest, np.float64)
+    for k in range(len(rows)):
+        i = rows[k]
+        count = indptr[i + 1] - indptr[i]
+        for a in range(count):
+            s[a] = u[indices[indptr[i] + a]] - cost[indptr[i] + a]
+        v[k] = _level(s, count, mass)[0] if count else np.inf
+
+
+@njit(nogil=True, cache=True)
+def mirror(up: Array, ui: Array, uc: Array, indptr: Array, indices: Array, cost: Array) -> None:
+    """Unfold the upper triangle (CSR, rows ascending) into the symmetric matrix.
+
+    Rows come out ascending without a sort: the mirrored part of a row precedes its own.
+    """
+    n = len(up) - 1
+    below = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        for k in range(up[i], up[i + 1]):
+            if ui[k] != i:
+                below[ui[k]] += 1
+    indptr[0] = 0
+    for i in range(n):
+        indptr[i + 1] = indptr[i] + below[i] + up[i + 1] - up[i]
+        below[i] = indptr[i]  # from here on: where the next mirrored entry of row i goes
+    for i in range(n):
+        own = indptr[i + 1] - (up[i + 1] - up[i])
+        for k in range(up[i], up[i + 1]):
+            j = ui[k]
+            indices[own] = j
+            cost[own] = uc[k]
+            own += 1
+            if j != i:
+                indices[below[j]] = i
+                cost[below[j]] = uc[k]
+                below[j] += 1
+
+
+@njit(nogil=True, cache=True)
+def residual_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    start: int,
+    stop: int,
+    mass: Array,
+    square: Array,
+    degree: Array,
+    active: Array,
+) -> None:
+    """For rows start..stop: sum, sum of squares and number of the positive `u_i + u_j - C_ij`.
+
+    Their columns go to the front of the row's slots in `active`.
+    """
+    for i in range(start, stop):
+        total = 0.0
+        squares = 0.0
+        k = indptr[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            score = u[i] + u[indices[e]] - cost[e]
+            if score > 0:
+                total += score
+                squares += score * score
+                active[k] = indices[e]
+                k += 1
+        mass[i] = total
+        square[i] = squares
+        degree[i] = k - indptr[i]
+
+
+@njit(nogil=True, cache=True)
+def adjacency_rows(
+    indptr: Array, active: Array, degree: Array, x: Array, start: int, stop: int, out: Array
+) -> None:
+    """For rows start..stop: `out_i = sum of x_j` over the active columns of row i."""
+    for i in range(start, stop):
+        total = 0.0
+        for e in range(indptr[i], indptr[i] + degree[i]):
+            total += x[active[e]]
+        out[i] = total

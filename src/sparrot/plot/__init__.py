@@ -1,0 +1,1 @@
+"""Results -> figures; nothing is computed here."""

@@ -1,0 +1,66 @@
+"""Pairs of points with their costs, and the symmetric sparse matrix that they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from sparrot.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs `i <= j`, each at most once, with their exact costs."""
+
+    i: IntArray
+    j: IntArray
+    cost: FloatArray
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.i)
+
+    def where(self, keep: BoolArray) -> Pairs:
+        """Those for which `keep` is true."""
+        return Pairs(self.i[keep], self.j[keep], self.cost[keep])
+
+    def below(self, r: FloatArray) -> BoolArray:
+        """For each pair, whether `C_ij < r_i + r_j`."""
+        under: BoolArray = self.cost < r[self.i] + r[self.j]
+        return under
+
+    @staticmethod
+    def join(parts: list[Pairs]) -> Pairs:
+        """All pairs of several disjoint lists."""
+        return Pairs(
+            np.concatenate([part.i for part in parts]),
+            np.concatenate([part.j for part in parts]),
+            np.concatenate([part.cost for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """A set of pairs as a symmetric CSR matrix of costs, rows ascending."""
+
+    pairs: Pairs
+    indptr: IntArray
+    indices: IntArray
+    cost: FloatArray
+
+    @staticmethod
+    def of(pairs: Pairs, n: int) -> Support:
+        """Sort the pairs into both triangles (counting sorts, linear in their number)."""
+        from sparrot.kernels import mirror
+
+        upper = coo_array((pairs.cost, (pairs.i, pairs.j)), shape=(n, n)).tocsr()
+        n_entries = 2 * len(pairs) - np.count_nonzero(pairs.i == pairs.j)
+        indptr = np.empty(n + 1, np.int64)
+        indices = np.empty(n_entries, np.int32)
+        cost = np.empty(n_entries)
+        up = upper.indptr.astype(np.int64)
+        mirror(up, upper.indices.astype(np.int32), upper.data, indptr, indices, cost)
+        i = np.repeat(np.arange(n, dtype=np.int32), np.diff(up))
+        return Support(Pairs(i, upper.indices, upper.data), indptr, indices, cost)

@@ -1,0 +1,64 @@
+"""What a solver returns, and the two numbers that vouch for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparrot.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Why the plan is optimal, or by how much it is not.
+
+    The plan `W_ij = [u_i + u_j - C_ij]_+ / eps` solves the problem if and only if every row sums to
+    one and no pair that was left out has a positive score. (A duality gap would say no more: for
+    any u it equals `2 u'(W1 - 1)`.)
+
+    Attributes
+    ----------
+    marginal_error : `max_i |(W1)_i - 1|`.
+    violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C.
+    pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
+        themselves) are vouched for.
+    exact : whether that is all of them.
+    """
+
+    marginal_error: float
+    violation: float
+    pairs_checked: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A potential and its plan, in units of the mean cost.
+
+    Attributes
+    ----------
+    u : the potential.
+    plan : the matrix `[u_i + u_j - C_ij]_+ / eps`.
+    violation, pairs_checked : as in `Certificate`.
+    n_iter : Newton steps, or rounds of alternating projections.
+    history : the marginal error before each of them.
+    converged : whether the marginal error met the tolerance and no pair is violated.
+    solver : which solver ran.
+    """
+
+    u: FloatArray
+    plan: csr_array
+    violation: float
+    pairs_checked: int
+    n_iter: int
+    history: tuple[float, ...]
+    converged: bool
+    solver: str
+
+
+def marginal_error(plan: csr_array) -> float:
+    """`max_i |(W1)_i - 1|`, or infinity where that is not a number."""
+    sums = plan.sum(axis=1)
+    return float(np.abs(sums - 1).max()) if np.isfinite(sums).all() else float("inf")

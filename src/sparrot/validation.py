@@ -1,0 +1,125 @@
+"""Checks at the boundary: what users pass in, turned into what the rooms expect."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+from sparrot.engine import require_memory
+from sparrot.errors import InvalidInputError
+from sparrot.types import FloatArray, PointArray
+
+_ASYMMETRY = 1e-8  # relative to the largest entry; below that it is rounding
+
+
+def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
+    """Points as a finite C-contiguous array of float32 or float64, or a symmetric cost matrix.
+
+    Sparse input is made dense: costs need the distance between every two rows.
+    """
+    X = _as_array(X, "X")
+    if metric in ("precomputed", "kernel"):
+        X = _as_symmetric(X, metric)
+    if len(X) < 2:
+        raise InvalidInputError(
+            f"X must have at least 2 rows, got shape {X.shape}: a hollow matrix of one row cannot "
+            "sum to one; rows are samples, columns are features"
+        )
+    return X
+
+
+def as_rows(X: Any, n_columns: int) -> PointArray:
+    """New rows with as many columns as the data that an estimator was fitted on."""
+    X = _as_array(X, "X")
+    if X.shape[1] != n_columns:
+        raise InvalidInputError(f"X must have {n_columns} columns, got shape {X.shape}")
+    return X
+
+
+def as_positive(value: Any, name: str, hint: str) -> float:
+    """A positive finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise InvalidInputError(f"{name} must be positive and finite, got {value!r}; {hint}")
+    return float(value)
+
+
+def as_max_iter(value: Any) -> int | None:
+    """A positive integer, or None for the solver's own limit."""
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise InvalidInputError(
+            f"max_iter must be a positive integer, got {value!r}; None is the solver's own limit"
+        )
+    return int(value)
+
+
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in choices:
+        raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+    return str(value)
+
+
+def as_potential(u: Any, n: int) -> FloatArray:
+    """A finite vector of length n, copied."""
+    potential = np.array(u, dtype=np.float64)
+    if potential.shape != (n,) or not np.isfinite(potential).all():
+        raise InvalidInputError(
+            f"potential must be {n} finite numbers, one a point, got shape {potential.shape}; "
+            "pass the `potential` of an earlier result on the same points"
+        )
+    return potential
+
+
+def _as_array(X: Any, name: str) -> PointArray:
+    if issparse(X):
+        require_memory(
+            8.0 * X.shape[0] * X.shape[1],
+            what=f"sparse {name} of shape {X.shape}, made dense,",
+            remedy="reduce it first, for example by sklearn.decomposition.TruncatedSVD",
+        )
+        X = X.toarray()
+    try:
+        array: PointArray = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name=name,
+        )
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(str(error)) from error
+    if not np.isfinite(array.sum()):  # cheap, and right unless finite numbers overflow
+        _raise_where_not_finite(array, name)
+    return array
+
+
+def _raise_where_not_finite(array: PointArray, name: str) -> None:
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        i, j = bad[0]
+        what = "NaN" if np.isnan(array[i, j]) else "inf"
+        raise InvalidInputError(
+            f"{name} contains {what} at row {i}, column {j} ({len(bad)} entries are not finite); "
+            "drop or impute them"
+        )
+
+
+def _as_symmetric(C: PointArray, metric: str) -> PointArray:
+    if C.shape[0] != C.shape[1]:
+        raise InvalidInputError(f"metric={metric!r} needs a square matrix, got shape {C.shape}")
+    asymmetry = np.abs(C - C.T)
+    largest = float(asymmetry.max(initial=0.0))
+    if largest > _ASYMMETRY * float(np.abs(C).max(initial=0.0)):
+        i, j = np.unravel_index(asymmetry.argmax(), C.shape)
+        raise InvalidInputError(
+            f"the matrix must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
+            f"{C[i, j]:.6g} and {C[j, i]:.6g}; pass (M + M.T) / 2 if that is what you mean"
+        )
+    return C if largest == 0 else (C + C.T) / 2

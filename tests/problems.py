@@ -1,0 +1,117 @@
+"""Problems with known answers, data that has hurt before, and a judge that shares no code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits, make_swiss_roll
+
+from sparrot.datasets import make_spiral
+
+
+def data_folder() -> Path | None:
+    """Where the real data is: `SPARROT_DATA`, or ../shared/data if it exists."""
+    named = os.environ.get("SPARROT_DATA")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+def digits(n: int) -> np.ndarray:
+    """Images of digits: MNIST where the data folder has it, else scikit-learn's."""
+    folder = data_folder()
+    if folder is not None and (folder / "mnist.npz").exists():
+        return np.load(folder / "mnist.npz", allow_pickle=False)["X"][:n].astype(np.float32)
+    return load_digits().data[:n]
+
+
+def points(name: str, n: int = 400) -> np.ndarray:
+    """Point clouds by name."""
+    rng = np.random.default_rng(7)
+    if name == "gaussian":
+        return rng.standard_normal((n, 30))
+    if name == "spiral":
+        return make_spiral(n, 50).X
+    if name == "swiss-roll":
+        return make_swiss_roll(n, random_state=0)[0]
+    if name == "digits":
+        return digits(n)
+    if name == "cauchy":
+        return rng.standard_cauchy((n, 5))
+    if name == "duplicates":
+        return np.repeat(rng.standard_normal((n // 5, 4)), 5, axis=0)
+    if name == "two-clusters":
+        return np.vstack([rng.standard_normal((n, 5)), 1e3 + rng.standard_normal((3, 5))])
+    if name == "far-point":
+        return np.vstack([rng.standard_normal((n - 1, 5)), np.full((1, 5), 1e3)])
+    if name == "line":
+        return np.linspace(0, 1, n)[:, None]
+    if name == "shifted":
+        return rng.standard_normal((n, 10)) + 1e4
+    if name == "collinear":
+        return np.outer(rng.standard_normal(n), [1.0, -2.0, 3.0])
+    raise KeyError(name)
+
+
+CLOUDS = (
+    "gaussian",
+    "spiral",
+    "swiss-roll",
+    "digits",
+    "cauchy",
+    "duplicates",
+    "two-clusters",
+    "far-point",
+    "line",
+    "shifted",
+    "collinear",
+)
+
+
+def half_squared(X: np.ndarray) -> np.ndarray:
+    """All costs, from differences."""
+    X = np.asarray(X, dtype=np.float64)
+    return cdist(X, X, "sqeuclidean") / 2
+
+
+def assert_optimal(W, u, eps, C, *, hollow=True, tol=1e-8):
+    """The optimality conditions, by brute force over all entries.
+
+    A potential is a sum of costs of size max|C|, so a score may err by a few roundings of that
+    size; entries of W err by that over eps.
+    """
+    n = len(C)
+    A = W.toarray()
+    rounding = 64 * np.finfo(np.float64).eps * (np.abs(C).max() + np.abs(u).max())
+    score = u[:, None] + u - C
+    if hollow:
+        np.fill_diagonal(score, -np.inf)
+    assert A.shape == (n, n)
+    assert A.min() >= 0
+    assert np.array_equal(A, A.T)
+    assert not hollow or not A.diagonal().any()
+    assert np.abs(A.sum(axis=1) - 1).max() <= tol
+    assert np.abs(eps * A - np.maximum(score, 0)).max() <= rounding
+
+
+def manufactured(n: int, seed: int = 0, n_cycles: int = 3):
+    """A cost with a known solution: (C, eps, P, u).
+
+    P is a mean of random cycles, made symmetric; the cost is `u_i + u_j - eps P_ij` on its support
+    and larger than `u_i + u_j` off it.
+    """
+    rng = np.random.default_rng(seed)
+    P = np.zeros((n, n))
+    for weight in rng.dirichlet(np.ones(n_cycles)):
+        cycle = rng.permutation(n)
+        P[cycle, np.roll(cycle, 1)] += weight / 2
+        P[np.roll(cycle, 1), cycle] += weight / 2
+    u = rng.standard_normal(n)
+    eps = 0.7
+    slack = rng.random((n, n)) + 0.01
+    C = u[:, None] + u + np.where(P > 0, -eps * P, slack + slack.T)
+    C = np.maximum(C, C.T)  # symmetric to the last bit
+    np.fill_diagonal(C, 0)
+    return C, eps, P, u

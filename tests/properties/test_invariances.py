@@ -1,0 +1,69 @@
+"""What must hold for every cost: the facts behind the robustness of the method."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparrot
+from problems import assert_optimal, half_squared
+
+clouds = st.builds(
+    lambda n, p, seed, scale: scale * np.random.default_rng(seed).standard_normal((n, p)),
+    n=st.integers(4, 60),
+    p=st.integers(1, 20),
+    seed=st.integers(0, 2**32 - 1),
+    scale=st.sampled_from([1e-6, 1.0, 1e5]),
+)
+relative_eps = st.floats(0.02, 50.0)
+solvers = st.sampled_from(["newton", "active-set"])
+seeds = st.integers(0, 2**32 - 1)
+common = settings(max_examples=40, deadline=None)
+
+
+def plan(C, eps, solver="newton"):
+    """The plan for a cost and an absolute eps."""
+    return sparrot.project(-C / eps, solver=solver, tol=1e-10).matrix.toarray()
+
+
+@common
+@given(X=clouds, eps=relative_eps, solver=solvers)
+def test_every_result_is_optimal(X, eps, solver):
+    a = sparrot.qot(X, eps, solver=solver)
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+
+
+@common
+@given(X=clouds, eps=relative_eps, seed=seeds, solver=solvers)
+def test_a_shift_for_each_point_changes_nothing(X, eps, seed, solver):
+    C = half_squared(X)
+    s = C.mean() * np.random.default_rng(seed).exponential(size=len(X))
+    moved = plan(C + s[:, None] + s, eps * C.mean(), solver)
+    assert np.abs(moved - plan(C, eps * C.mean())).max() <= 1e-6
+
+
+@common
+@given(X=clouds, eps=relative_eps, factor=st.floats(1e-8, 1e8), solver=solvers)
+def test_the_scale_of_the_data_changes_nothing(X, eps, factor, solver):
+    a, b = sparrot.qot(X, eps, solver=solver), sparrot.qot(factor * X, eps, solver=solver)
+    assert abs(a.matrix - b.matrix).max() <= 1e-6
+
+
+@common
+@given(X=clouds, eps=relative_eps, seed=seeds, size=st.floats(1e-3, 10.0))
+def test_the_plan_is_a_contraction_of_the_cost(X, eps, seed, size):
+    C = half_squared(X)
+    E = np.random.default_rng(seed).standard_normal(C.shape)
+    E = size * C.mean() * (E + E.T)
+    np.fill_diagonal(E, 0)
+    eps = eps * C.mean()
+    change = np.linalg.norm(plan(C, eps) - plan(C + E, eps))
+    assert change <= np.linalg.norm(E) / eps * (1 + 1e-6) + 1e-8 * len(X)
+
+
+@common
+@given(X=clouds, eps=relative_eps, seed=seeds)
+def test_the_order_of_the_points_only_permutes_the_plan(X, eps, seed):
+    order = np.random.default_rng(seed).permutation(len(X))
+    W = sparrot.qot(X, eps).matrix.toarray()
+    V = sparrot.qot(X[order], eps, solver="active-set").matrix.toarray()
+    assert np.abs(V - W[np.ix_(order, order)]).max() <= 1e-6

@@ -1,0 +1,40 @@
+"""Independent implementations, through the convention: same plan, reg = n eps, times n."""
+
+import numpy as np
+import ot
+import pytest
+import regot
+
+import sparrot
+from problems import half_squared, points
+
+CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits")
+
+
+@pytest.mark.parametrize("eps", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_regot_finds_the_same_hollow_plan(name, eps):
+    C = half_squared(points(name, 200))
+    n, mean = len(C), C.mean()
+    ours = sparrot.qot(C, eps, metric="precomputed").matrix.toarray()
+    walled = C / mean + 1e3 * (eps + 1) * np.eye(n)
+    weights = np.full(n, 1 / n)
+    theirs = regot.qrot_assn(walled, weights, weights, n * eps, tol=1e-10, max_iter=2000)
+    assert np.abs(n * np.asarray(theirs.plan) - ours).max() <= 1e-5
+
+
+@pytest.mark.parametrize("hollow", [True, False])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_pot_finds_the_same_plan(name, hollow):
+    C = half_squared(points(name, 100))
+    n, eps = len(C), 1.0
+    ours = sparrot.qot(C, eps, metric="precomputed", hollow=hollow).matrix.toarray()
+    wall = 1e2 * np.eye(n) if hollow else 0
+    weights = np.full(n, 1 / n)
+    theirs = n * ot.smooth.smooth_ot_dual(
+        weights, weights, C / C.mean() + wall, n * eps, stopThr=1e-14, numItermax=20_000
+    )
+    # POT stops with marginals off by up to 1e-3; the plans differ by no more than that.
+    slack = np.abs(theirs.sum(axis=1) - 1).max() + 1e-6
+    assert slack <= 1e-2
+    assert np.abs(theirs - ours).max() <= 10 * slack

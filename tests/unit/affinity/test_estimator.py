@@ -1,0 +1,52 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import SpectralClustering
+from sklearn.manifold import SpectralEmbedding
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sparrot
+from problems import points
+
+
+@parametrize_with_checks([sparrot.QOT(), sparrot.QOT(metric="precomputed")])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_attributes_are_those_of_the_function():
+    X = points("gaussian", 200)
+    model, a = sparrot.QOT(eps=0.5).fit(X), sparrot.qot(X, 0.5)
+    assert (model.affinity_ != a.matrix).nnz == 0
+    assert np.array_equal(model.potential_, a.potential)
+    assert model.eps_ == a.eps
+    assert model.certificate_ == a.certificate
+    assert model.n_iter_ == a.n_iter
+
+
+def test_clone_pickle_and_pipeline():
+    X = points("gaussian", 120)
+    model = make_pipeline(StandardScaler(), clone(sparrot.QOT(eps=2.0))).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    assert (model.transform(X[:7] + 0.1) != again.transform(X[:7] + 0.1)).nnz == 0
+    assert model[-1].get_feature_names_out()[:2].tolist() == ["qot0", "qot1"]
+
+
+def test_scikit_learn_accepts_the_matrix_as_it_is():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((40, 3)), rng.standard_normal((40, 3)) + 6])
+    W = sparrot.QOT(eps=20.0).fit_transform(X)
+    labels = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(W)
+    assert len(set(labels[:40])) == len(set(labels[40:])) == 1
+    assert labels[0] != labels[-1]
+    assert SpectralEmbedding(2, affinity="precomputed", random_state=0).fit_transform(W).shape
+
+
+@pytest.mark.parametrize("X", [[[1.0, np.nan]] * 3, [[1.0, 2.0]]])
+def test_bad_input_is_an_error(X):
+    with pytest.raises(ValueError, match=r"NaN|minimum of 2"):
+        sparrot.QOT().fit(X)

@@ -1,0 +1,50 @@
+import threading
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from sparrot.engine import Threads, available_memory, require_memory
+from sparrot.errors import InvalidInputError, NotEnoughMemoryError
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_results_come_in_the_order_of_the_pieces(n_jobs):
+    with Threads(n_jobs) as threads:
+        assert list(threads.map(lambda k: k * k, range(100))) == [k * k for k in range(100)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_run_covers_every_row_once(n_jobs):
+    seen = []
+    with Threads(n_jobs) as threads:
+        threads.run(lambda start, stop: seen.extend(range(start, stop)), 103, 10)
+    assert sorted(seen) == list(range(103))
+
+
+def test_blas_has_one_thread_inside_and_its_own_number_after():
+    def blas_threads():
+        return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+    before = blas_threads()
+    with Threads(2):
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_an_error_in_a_piece_reaches_the_caller_and_leaves_no_thread():
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), Threads(2) as threads:
+        list(threads.map(lambda k: 1 // k, [3, 2, 1, 0]))
+    assert threading.active_count() == before
+
+
+def test_zero_jobs_are_refused():
+    with pytest.raises(InvalidInputError, match="n_jobs must not be 0"):
+        Threads(0)
+
+
+def test_memory_is_asked_for_before_it_is_taken():
+    assert available_memory() > 0
+    require_memory(1, what="a byte", remedy="none")
+    with pytest.raises(NotEnoughMemoryError, match=r"needs about .* GB.*; buy more"):
+        require_memory(1e18, what="too much", remedy="buy more")

@@ -1,0 +1,144 @@
+"""One table of solvers and problems."""
+
+import numpy as np
+import pytest
+
+import sparrot
+from problems import CLOUDS, assert_optimal, half_squared, manufactured, points
+
+SOLVERS = ("newton", "active-set", "alternating")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("n", [5, 30, 300, 3000])
+def test_manufactured_solutions_are_found(n, solver):
+    if solver == "alternating" and n > 300:
+        pytest.skip("linear convergence: the referee is for small problems")
+    C, eps, P, _ = manufactured(n)
+    a = sparrot.qot(C, eps / C.mean(), metric="precomputed", solver=solver)
+    assert np.abs(a.matrix.toarray() - P).max() <= 1e-7
+    assert a.certificate.marginal_error <= 1e-8
+    assert a.certificate.violation == 0
+
+
+@pytest.mark.parametrize("hollow", [True, False])
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_optimality_by_brute_force(name, solver, hollow):
+    X = points(name)
+    a = sparrot.qot(X, solver=solver, hollow=hollow)
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X), hollow=hollow)
+    assert a.solver == solver
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-2, 0.1, 10.0, 100.0])
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+@pytest.mark.parametrize("name", ["gaussian", "swiss-roll", "cauchy", "two-clusters"])
+def test_optimality_over_five_decades_of_eps(name, solver, eps):
+    X = points(name, 250)
+    a = sparrot.qot(X, eps, solver=solver)
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+
+
+@pytest.mark.parametrize("name", ["two-clusters", "gaussian", "digits", "swiss-roll"])
+def test_large_problems_are_optimal_by_brute_force(name):
+    X = points(name, 4000 if name != "two-clusters" else 2000)
+    a = sparrot.qot(X, solver="active-set")
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+
+
+@pytest.mark.parametrize("hollow", [True, False])
+@pytest.mark.parametrize("name", ["gaussian", "spiral", "duplicates", "line"])
+def test_all_solvers_agree(name, hollow):
+    X = points(name, 150)
+    plans = [
+        sparrot.qot(X, solver=solver, hollow=hollow, tol=1e-9).matrix.toarray()
+        for solver in SOLVERS
+    ]
+    assert np.abs(plans[0] - plans[1]).max() <= 1e-7
+    assert np.abs(plans[0] - plans[2]).max() <= 1e-7
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+class TestTinyProblems:
+    def test_two_points_have_no_choice(self, solver):
+        a = sparrot.qot([[0.0], [5.0]], solver=solver)
+        assert a.matrix.toarray() == pytest.approx(np.array([[0, 1], [1, 0]]), abs=1e-8)
+
+    @pytest.mark.parametrize("eps", [0.01, 1, 100])
+    def test_three_points_have_no_choice(self, solver, eps):
+        X = np.random.default_rng(0).standard_normal((3, 2))
+        a = sparrot.qot(X, eps, solver=solver)
+        assert a.matrix.toarray() == pytest.approx((1 - np.eye(3)) / 2, abs=1e-7)
+
+    def test_a_regular_simplex_is_uniform(self, solver):
+        a = sparrot.qot(np.eye(20), solver=solver)
+        assert a.matrix.toarray() == pytest.approx((1 - np.eye(20)) / 19, abs=1e-8)
+
+    @pytest.mark.parametrize("eps", [0.1, 1])
+    def test_a_circle_is_circulant(self, solver, eps):
+        t = 2 * np.pi * np.arange(40) / 40
+        W = sparrot.qot(np.c_[np.cos(t), np.sin(t)], eps, solver=solver).matrix.toarray()
+        for k in range(40):
+            assert np.roll(W, (k, k), (0, 1)) == pytest.approx(W, abs=1e-7)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    X = points("gaussian", 5000)
+    for solver, n in (("active-set", 5000), ("newton", 1000)):
+        one, two = (sparrot.qot(X[:n], solver=solver, n_jobs=k) for k in (1, 2))
+        assert np.array_equal(one.potential, two.potential)
+        assert np.array_equal(one.matrix.indices, two.matrix.indices)
+        assert np.array_equal(one.matrix.data, two.matrix.data)
+
+
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+def test_a_warm_start_takes_fewer_steps_to_the_same_plan(solver):
+    X = points("gaussian", 1500)
+    cold = sparrot.qot(X, 1.0, solver=solver)
+    warm = sparrot.qot(X, 1.1, solver=solver, potential=cold.potential)
+    fresh = sparrot.qot(X, 1.1, solver=solver)
+    assert abs(warm.matrix - fresh.matrix).max() <= 1e-7
+    again = sparrot.qot(X, 1.0, solver=solver, potential=cold.potential)
+    assert again.n_iter <= 1 < cold.n_iter
+    assert warm.n_iter <= fresh.n_iter
+
+
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+def test_a_poor_warm_start_does_no_harm(solver):
+    X = points("swiss-roll", 600)
+    for u in (np.zeros(600), np.full(600, 1e3), -np.full(600, 1e3)):
+        a = sparrot.qot(X, solver=solver, potential=u)
+        assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_non_convergence_is_an_error_that_keeps_the_result(solver):
+    X = points("gaussian", 300)
+    with pytest.raises(sparrot.NotConvergedError, match="raise max_iter or tol") as caught:
+        sparrot.qot(X, solver=solver, max_iter=2)
+    a = caught.value.result
+    assert a.certificate.marginal_error > 1e-8
+    assert np.isfinite(a.potential).all()
+    assert a.n_iter == 2
+
+
+def test_a_tolerance_below_rounding_is_refused_not_looped_over():
+    with pytest.raises(sparrot.NotConvergedError):
+        sparrot.qot(points("gaussian", 100), tol=1e-18)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_progress_is_reported_and_may_interrupt(solver):
+    X = points("gaussian", 300)
+    reports = []
+    sparrot.qot(X, solver=solver, progress=reports.append)
+    stages = {report.stage for report in reports}
+    assert ("newton" if solver == "active-set" else solver) in stages
+    assert min(report.marginal_error for report in reports) <= 1e-8
+
+    def interrupt(report):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sparrot.qot(X, solver=solver, progress=interrupt)
