@@ -108,7 +108,7 @@ def manufactured(n: int, seed: int = 0, n_cycles: int = 3):
         cycle = rng.permutation(n)
         P[cycle, np.roll(cycle, 1)] += weight / 2
         P[np.roll(cycle, 1), cycle] += weight / 2
-    u = rng.standard_normal(n)
+    u = 3 + rng.standard_normal(n)
     eps = 0.7
     slack = rng.random((n, n)) + 0.01
     C = u[:, None] + u + np.where(P > 0, -eps * P, slack + slack.T)

@@ -21,7 +21,7 @@ def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
 
     Sparse input is made dense: costs need the distance between every two rows.
     """
-    X = _as_array(X, "X")
+    X = as_array(X)
     if metric in ("precomputed", "kernel"):
         X = _as_symmetric(X, metric)
     if len(X) < 2:
@@ -32,12 +32,29 @@ def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
     return X
 
 
-def as_rows(X: Any, n_columns: int) -> PointArray:
-    """New rows with as many columns as the data that an estimator was fitted on."""
-    X = _as_array(X, "X")
-    if X.shape[1] != n_columns:
-        raise InvalidInputError(f"X must have {n_columns} columns, got shape {X.shape}")
-    return X
+def as_array(X: Any, name: str = "X") -> PointArray:
+    """A finite C-contiguous matrix of float32 or float64; sparse input is made dense."""
+    if issparse(X):
+        require_memory(
+            8.0 * X.shape[0] * X.shape[1],
+            what=f"sparse {name} of shape {X.shape}, made dense,",
+            remedy="reduce it first, for example by sklearn.decomposition.TruncatedSVD",
+        )
+        X = X.toarray()
+    try:
+        array: PointArray = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name=name,
+        )
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(str(error)) from error
+    if not np.isfinite(array.sum()):  # cheap, and right unless finite numbers overflow
+        _raise_where_not_finite(array, name)
+    return array
 
 
 def as_positive(value: Any, name: str, hint: str) -> float:
@@ -74,30 +91,6 @@ def as_potential(u: Any, n: int) -> FloatArray:
             "pass the `potential` of an earlier result on the same points"
         )
     return potential
-
-
-def _as_array(X: Any, name: str) -> PointArray:
-    if issparse(X):
-        require_memory(
-            8.0 * X.shape[0] * X.shape[1],
-            what=f"sparse {name} of shape {X.shape}, made dense,",
-            remedy="reduce it first, for example by sklearn.decomposition.TruncatedSVD",
-        )
-        X = X.toarray()
-    try:
-        array: PointArray = check_array(
-            X,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            input_name=name,
-        )
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(str(error)) from error
-    if not np.isfinite(array.sum()):  # cheap, and right unless finite numbers overflow
-        _raise_where_not_finite(array, name)
-    return array
 
 
 def _raise_where_not_finite(array: PointArray, name: str) -> None:

@@ -23,6 +23,7 @@ def test_regot_finds_the_same_hollow_plan(name, eps):
     assert np.abs(n * np.asarray(theirs.plan) - ours).max() <= 1e-5
 
 
+@pytest.mark.filterwarnings("ignore:scipy.optimize")  # POT uses an option that SciPy deprecates
 @pytest.mark.parametrize("hollow", [True, False])
 @pytest.mark.parametrize("name", CLOUDS)
 def test_pot_finds_the_same_plan(name, hollow):

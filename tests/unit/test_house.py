@@ -12,7 +12,8 @@ import sparrot
 SOURCE = Path(sparrot.__file__).parent
 # Data flows down this list; an import may only point up it.
 FLOW = [
-    ("types", "errors", "kernels", "extras", "files"),
+    ("types", "errors", "kernels", "files"),
+    ("extras",),
     ("engine",),
     ("validation",),
     ("cost",),
@@ -25,6 +26,7 @@ FLOW = [
     ("experiments",),
     ("plot",),
     ("cli",),
+    ("__main__",),
 ]
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

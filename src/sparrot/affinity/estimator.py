@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,7 +15,7 @@ from sparrot.cost import cost_block
 from sparrot.engine import Threads
 from sparrot.transport import new_rows, twins
 from sparrot.types import PointArray
-from sparrot.validation import as_points, as_rows
+from sparrot.validation import as_array
 
 
 class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,7 +65,7 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Build the affinity of the rows of X."""
-        X = as_points(self._validated(X, reset=True), self.metric)
+        X = self._validated(X, reset=True)
         result = qot(
             X,
             self.eps,
@@ -96,7 +96,7 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         `hollow=False`); on the training data this returns `affinity_`.
         """
         check_is_fitted(self)
-        X = as_rows(self._validated(X, reset=False), self._fit_X.shape[1])
+        X = self._validated(X, reset=False)
         if np.array_equal(X, self._fit_X):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
@@ -117,10 +117,9 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
-        return as_rows(checked, checked.shape[1]) if issparse(checked) else checked
+        return as_array(checked)
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn needs to know."""

@@ -128,12 +128,12 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
         ({"metric": "precomputed"}, "needs a square matrix"),
         ({"X": [[0, 1.0], [2, 0]], "metric": "precomputed"}, "symmetric.*\\(0, 1\\)"),
         ({"metric": "no-such"}, "metric='no-such' does not work"),
-        ({"potential": np.zeros(3)}, "potential must be 30 finite numbers"),
+        ({"potential": np.zeros(3)}, "potential must be 31 finite numbers"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
     ],
 )
 def test_bad_input_is_named_with_its_remedy(arguments, message):
-    given = {"X": points("gaussian", 30)} | arguments
+    given = {"X": points("gaussian", 31)} | arguments
     with pytest.raises(sparrot.InvalidInputError, match=message):
         sparrot.qot(given.pop("X"), **given)
 
