@@ -167,7 +167,7 @@ def _in_units(solution: Solution, eps: float, unit: float, hollow: bool, metric:
         marginal_error=marginal_error(solution.plan),
         violation=unit * solution.violation,
         pairs_checked=solution.pairs_checked,
-        exact=True,
+        exact=solution.pairs_checked > 0,
     )
     return Affinity(
         matrix=solution.plan,

@@ -38,11 +38,10 @@ _PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Potentials to start from, how far off they may be, and how many neighbours they imply."""
+    """Potentials to start from, and how far off they may be."""
 
     u: FloatArray
     slack: FloatArray
-    neighbours: FloatArray
 
 
 @dataclass(slots=True)
@@ -81,7 +80,7 @@ class ActiveSet:
         """Raise ceilings until no potential sticks out; the flag says whether that was reached."""
         u, slack = guess.u, guess.slack
         r = u + slack
-        pairs = self._join(self._screen(r, None))
+        pairs = self._with_loops(self._screen(r, None))
         aim = max(tol, _LOOSE)
         for _ in range(_MAX_ROUNDS):
             support = Support.of(pairs, self.cost.n)
@@ -93,7 +92,7 @@ class ActiveSet:
                 break
             aim = max(tol, _LOOSE)
             u = np.minimum(result.u, r)
-            new_r, slack = self._raise(u, r, slack, over, support)
+            new_r, slack = self._raise(u, r, slack, over)
             pairs = self._update(support.pairs, r, new_r, over)
             r = new_r
         return result, support, len(over) == 0
@@ -120,7 +119,7 @@ class ActiveSet:
         return result, np.flatnonzero(result.u > r).astype(np.int32)
 
     def _raise(
-        self, u: FloatArray, r: FloatArray, slack: FloatArray, over: IntArray, support: Support
+        self, u: FloatArray, r: FloatArray, slack: FloatArray, over: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """New ceilings: above the level against all points for rows that stick out.
 
@@ -138,12 +137,10 @@ class ActiveSet:
     def _update(self, pairs: Pairs, r: FloatArray, new_r: FloatArray, over: IntArray) -> Pairs:
         """From the pairs of S(r) to those of S(new_r), where only rows `over` were raised."""
         found = self._screen(new_r, over)
-        return Pairs.join([pairs.where(self._kept(pairs, new_r)), found.where(~found.below(r))])
+        kept = pairs.where(pairs.below(new_r) | (pairs.i == pairs.j))
+        return Pairs.join([kept, found.where(~found.below(r))])
 
-    def _kept(self, pairs: Pairs, r: FloatArray) -> np.ndarray:
-        return pairs.below(r) | (pairs.i == pairs.j)
-
-    def _join(self, pairs: Pairs) -> Pairs:
+    def _with_loops(self, pairs: Pairs) -> Pairs:
         """Without the hollow constraint every point is a candidate for itself, at any ceiling."""
         if self.hollow:
             return pairs
@@ -181,21 +178,28 @@ def active_set(
     Returns Newton's last result, the support it was computed on, and whether every potential is
     below its ceiling (which makes the support all that matters).
     """
-    if start is None:
+    guess = None if start is None else _guess_from_potential(cost, eps, start, threads)
+    if guess is None:
         guess = _guess_from_parts(cost, eps, hollow, threads, progress)
-    else:
-        guess = _guess_from_potential(cost, eps, start, threads)
     return ActiveSet(cost, eps, hollow, threads, progress).solve(guess, tol, budget)
 
 
 def _guess_from_potential(
     cost: Cost, eps: float, u: FloatArray, threads: Threads, n_rows: int = 256
-) -> Guess:
-    """A warm start: the slack comes from the number of neighbours of a few rows."""
+) -> Guess | None:
+    """A warm start, judged by a few rows; None if it is worth nothing.
+
+    Where all potentials are too high by some amount, all levels are too low by the same, and the
+    mean of the two is right. What is left of their difference is the uncertainty.
+    """
     rows = np.linspace(0, cost.n - 1, min(n_rows, cost.n)).astype(np.int32)
     level, neighbours = levels_against(cost, rows, cost, u, eps, rows, threads)
-    typical = float(np.median(np.abs(level - u[rows]))) + eps / (2 * float(neighbours.mean()))
-    return Guess(u, np.full(cost.n, typical), np.full(cost.n, float(neighbours.mean())))
+    shift = float(np.median(level - u[rows])) / 2
+    mean_score = eps / float(neighbours.mean())
+    uncertainty = float(np.median(np.abs(level - u[rows] - 2 * shift)))
+    if uncertainty + abs(shift) > 4 * mean_score:
+        return None
+    return Guess(u + shift, np.full(cost.n, uncertainty + mean_score / 2))
 
 
 def _guess_from_parts(
@@ -257,4 +261,4 @@ def _extend(
     twin = np.where(index[place] == to, place, -1)
     level, k = levels_against(cost, to, part, u, mass, twin, threads)
     slack = mass / k * np.minimum(1.0, 2.0 / np.sqrt(k))
-    return Guess(level, slack, k * len(to) / part.n)
+    return Guess(level, slack)
