@@ -5,7 +5,7 @@ what was there before the call (the points, the interpreter, and for peers that 
 cost matrix, which is part of the call). Peers that are not installed are left out.
 
     python benchmarks/solver.py                        # n = 1000, 2000, 5000, 10000
-    python benchmarks/solver.py --sizes 1000 --peers sparrot,regot
+    python benchmarks/solver.py --sizes 25000,50000 --peers sparrot
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from _measure import in_own_process, measured
 DIMENSION = 250
 PACKAGES = {
     "sparrot": "sparrot",
-    "sparrot newton (dense)": "sparrot",
+    "Algorithm 1 (sparrot)": "sparrot",
     "RegOT qrot_assn": "regot",
     "POT smooth_ot_dual": "ot",
     "TorchDR": "torchdr",
@@ -83,7 +83,7 @@ def torchdr(X: np.ndarray) -> float:
 
 RUN = {
     "sparrot": sparrot,
-    "sparrot newton (dense)": lambda X: sparrot(X, "newton"),
+    "Algorithm 1 (sparrot)": lambda X: sparrot(X, "newton"),
     "RegOT qrot_assn": regot,
     "POT smooth_ot_dual": pot,
     "TorchDR": torchdr,
@@ -111,7 +111,11 @@ def main() -> None:
             if find_spec(PACKAGES[name]) is None:
                 print(f"{name:24}  is not installed")
                 continue
-            seconds, megabytes, error = in_own_process(one, name, n)
+            try:
+                seconds, megabytes, error = in_own_process(one, name, n)
+            except MemoryError as error:
+                print(f"{name:24}{n:>8}  {error}")
+                continue
             ours = seconds if name == "sparrot" else ours
             numbers = (
                 f"{n:>8}{seconds:>10.2f}{megabytes:>9.0f}{error:>16.1e}{seconds / ours:>11.1f}"

@@ -78,10 +78,11 @@ class ActiveSet:
 
     def solve(self, guess: Guess, tol: float, budget: Budget) -> tuple[NewtonResult, Support, bool]:
         """Raise ceilings until no potential sticks out; the flag says whether that was reached."""
-        u, slack = guess.u, guess.slack
+        u, slack = guess.u, guess.slack.copy()
         r = u + slack
         pairs = self._with_loops(self._screen(r, None))
         aim = max(tol, _LOOSE)
+        strikes = np.zeros(self.cost.n)
         for _ in range(_MAX_ROUNDS):
             support = Support.of(pairs, self.cost.n)
             result, over = self._newton(support, u, r, slack, aim, budget)
@@ -92,7 +93,9 @@ class ActiveSet:
                 break
             aim = max(tol, _LOOSE)
             u = np.minimum(result.u, r)
-            new_r, slack = self._raise(u, r, slack, over)
+            strikes[over] += 1
+            slack[over] *= 2.0 ** strikes[over]  # who sticks out again and again rises ever faster
+            new_r = self._raise(u, r, slack, over)
             pairs = self._update(support.pairs, r, new_r, over)
             r = new_r
         return result, support, len(over) == 0
@@ -118,21 +121,15 @@ class ActiveSet:
         budget.spend(result)
         return result, np.flatnonzero(result.u > r).astype(np.int32)
 
-    def _raise(
-        self, u: FloatArray, r: FloatArray, slack: FloatArray, over: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """New ceilings: above the level against all points for rows that stick out.
+    def _raise(self, u: FloatArray, r: FloatArray, slack: FloatArray, over: IntArray) -> FloatArray:
+        """New ceilings: rows that stick out go above their level against all points.
 
-        A row that sticks out again gets twice the slack; the other ceilings come down.
+        The other ceilings come down, to the potential and the slack of the row.
         """
-        level, neighbours = levels_against(
-            self.cost, over, self.cost, u, self.eps, over, self.threads
-        )
-        slack = slack.copy()
-        slack[over] = np.maximum(2 * slack[over], self.eps / (2 * neighbours))
+        level = levels_against(self.cost, over, self.cost, u, self.eps, over, self.threads)[0]
         new_r = np.minimum(r, u + slack)
         new_r[over] = np.maximum(level, u[over]) + slack[over]
-        return new_r, slack
+        return new_r
 
     def _update(self, pairs: Pairs, r: FloatArray, new_r: FloatArray, over: IntArray) -> Pairs:
         """From the pairs of S(r) to those of S(new_r), where only rows `over` were raised."""
