@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparrot import datasets, errors, metrics
-    from sparrot.affinity import QOT, Affinity, project, qot
+    from sparrot.affinity import QOT, Affinity, perplexity, project, qot, qot_path
     from sparrot.engine import Progress
     from sparrot.errors import (
+        AffinityWarning,
         InvalidInputError,
         MissingExtraError,
         NotConvergedError,
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Affinity": "affinity",
+    "AffinityWarning": "errors",
     "Certificate": "transport",
     "InvalidInputError": "errors",
     "MissingExtraError": "errors",
@@ -34,14 +36,17 @@ _HOME = {
     "Progress": "engine",
     "QOT": "affinity",
     "SparrotError": "errors",
+    "perplexity": "affinity",
     "project": "affinity",
     "qot": "affinity",
+    "qot_path": "affinity",
 }
 _ROOMS = ("datasets", "errors", "metrics")
 
 __all__ = [
     "QOT",
     "Affinity",
+    "AffinityWarning",
     "Certificate",
     "InvalidInputError",
     "MissingExtraError",
@@ -52,8 +57,10 @@ __all__ = [
     "datasets",
     "errors",
     "metrics",
+    "perplexity",
     "project",
     "qot",
+    "qot_path",
 ]
 
 

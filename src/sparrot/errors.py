@@ -14,7 +14,11 @@ class InvalidInputError(SparrotError, ValueError):
 
 
 class NotEnoughMemoryError(SparrotError, MemoryError):
-    """The chosen path would not fit in memory; raised before anything is allocated."""
+    """The chosen path would not fit in memory; raised before memory runs out."""
+
+
+class AffinityWarning(UserWarning):
+    """The affinity is right, but may not be what was meant; the message says what to try."""
 
 
 class MissingExtraError(SparrotError, ImportError):
@@ -24,7 +28,7 @@ class MissingExtraError(SparrotError, ImportError):
 class NotConvergedError(SparrotError, RuntimeError):
     """The solver stopped before the marginal error reached `tol`.
 
-    The best iterate is not lost: `result` holds it, with an honest certificate.
+    The iterate of least marginal error is not lost: `result` holds it, with an honest certificate.
     """
 
     def __init__(self, message: str, result: Any) -> None:

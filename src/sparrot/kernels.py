@@ -62,34 +62,45 @@ def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _level(s: Array, count: int, mass: float) -> tuple[float, int]:
-    """Solve `sum_k [v + s_k]_+ = mass` over the first `count` scores.
+def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tuple[float, int]:
+    """Solve `sum_k g([v + s_k]_+) = mass` over the first `count` scores, g(t) = (factor t)^power.
 
-    Newton from the right on a convex piecewise linear function: monotone and finite. The scores
-    that stay positive are moved to the front; returns v and how many they are.
+    Newton from the right on a convex increasing function: monotone, and finite if power is 1. The
+    scores that stay positive are moved to the front; returns v and how many they are.
     """
     top = s[0]
     for k in range(1, count):
         top = max(top, s[k])
-    v = mass - top
-    while True:
+    v = mass ** (1 / power) / factor - top
+    for _ in range(200):
         total = 0.0
+        slope = 0.0
         kept = 0
         for k in range(count):
             if s[k] + v > 0:
                 s[kept] = s[k]
-                total += s[k]
                 kept += 1
+                if power == 1.0:
+                    total += s[k]
+                else:
+                    g = (factor * (s[k] + v)) ** (power - 1)
+                    slope += power * factor * g
+                    total += factor * (s[k] + v) * g
+        if kept == 0:  # rounding: the largest score alone carries the mass
+            break
         count = kept
-        lower = (mass - total) / count
+        lower = (mass / factor - total) / count if power == 1.0 else v - (total - mass) / slope
         if lower >= v:
-            return v, count
+            break
         v = lower
+    return v, count
 
 
 @njit(nogil=True, cache=True)
-def row_levels(Q: Array, b: Array, mass: float, v: Array, counts: Array) -> None:
-    """Solve `sum_j [v_i + Q[i, j] + b[j]]_+ = mass` for each row; `counts` gets the support size.
+def row_levels(
+    Q: Array, b: Array, mass: float, factor: float, power: float, v: Array, counts: Array
+) -> None:
+    """Solve `sum_j g([v_i + Q[i, j] + b[j]]_+) = mass` for each row; `counts`: its support size.
 
     The level over some of the columns is never below the level over all, so the columns are
     gathered in batches and whatever a batch shows to be out of reach is dropped at once.
@@ -107,16 +118,24 @@ def row_levels(Q: Array, b: Array, mass: float, v: Array, counts: Array) -> None
                     s[gathered] = q
                     gathered += 1
             if gathered > 2 * settled + 32:
-                level, gathered = _level(s, gathered, mass)
+                level, gathered = _level(s, gathered, mass, factor, power)
                 settled = gathered
-        v[i], counts[i] = _level(s, gathered, mass)
+        v[i], counts[i] = _level(s, gathered, mass, factor, power)
 
 
 @njit(nogil=True, cache=True)
 def support_levels(
-    indptr: Array, indices: Array, cost: Array, u: Array, mass: float, rows: Array, v: Array
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    mass: float,
+    factor: float,
+    power: float,
+    rows: Array,
+    v: Array,
 ) -> None:
-    """Solve `sum_j [v_k + u_j - cost_ij]_+ = mass` over the stored pairs of each row i = rows[k].
+    """Solve `sum_j g([v_k + u_j - cost_ij]_+) = mass` over the pairs of each row i = rows[k].
 
     A row without pairs gets infinity.
     """
@@ -129,7 +148,7 @@ def support_levels(
         count = indptr[i + 1] - indptr[i]
         for a in range(count):
             s[a] = u[indices[indptr[i] + a]] - cost[indptr[i] + a]
-        v[k] = _level(s, count, mass)[0] if count else np.inf
+        v[k] = _level(s, count, mass, factor, power)[0] if count else np.inf
 
 
 @njit(nogil=True, cache=True)
@@ -203,4 +222,66 @@ def adjacency_rows(
         total = 0.0
         for e in range(indptr[i], indptr[i] + degree[i]):
             total += x[active[e]]
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def power_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    factor: float,
+    power: float,
+    start: int,
+    stop: int,
+    mass: Array,
+    integral: Array,
+    slope: Array,
+    degree: Array,
+    active: Array,
+    weight: Array,
+) -> None:
+    """As `residual_rows` for the link `g(s) = (factor s)^power`: sums of g, its integral and slope.
+
+    The slopes of the positive scores go to `weight`, their columns to `active`.
+    """
+    for i in range(start, stop):
+        total = 0.0
+        area = 0.0
+        steep = 0.0
+        k = indptr[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            score = u[i] + u[indices[e]] - cost[e]
+            if score > 0:
+                t = factor * score
+                g = t ** (power - 1)
+                total += t * g
+                area += t * t * g / (factor * (power + 1))
+                active[k] = indices[e]
+                weight[k] = power * factor * g
+                steep += weight[k]
+                k += 1
+        mass[i] = total
+        integral[i] = area
+        slope[i] = steep
+        degree[i] = k - indptr[i]
+
+
+@njit(nogil=True, cache=True)
+def weighted_rows(
+    indptr: Array,
+    active: Array,
+    weight: Array,
+    degree: Array,
+    x: Array,
+    start: int,
+    stop: int,
+    out: Array,
+) -> None:
+    """For rows start..stop: `out_i = sum of weight_ij x_j` over the active columns of row i."""
+    for i in range(start, stop):
+        total = 0.0
+        for e in range(indptr[i], indptr[i] + degree[i]):
+            total += weight[e] * x[active[e]]
         out[i] = total

@@ -13,7 +13,7 @@ from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray, PointArray
 
-_ASYMMETRY = 1e-8  # relative to the largest entry; below that it is rounding
+_ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
 
 
 def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
@@ -26,8 +26,8 @@ def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
         X = _as_symmetric(X, metric)
     if len(X) < 2:
         raise InvalidInputError(
-            f"X must have at least 2 rows, got shape {X.shape}: a hollow matrix of one row cannot "
-            "sum to one; rows are samples, columns are features"
+            f"X must have at least 2 rows, got shape {X.shape}: an affinity is between points; "
+            "rows are samples, columns are features"
         )
     return X
 
@@ -64,6 +64,12 @@ def as_positive(value: Any, name: str, hint: str) -> float:
     return float(value)
 
 
+def as_tolerance(value: Any) -> float:
+    """A marginal error to reach."""
+    hint = "it is the largest error of a row sum, 1e-8 is a good choice"
+    return as_positive(value, "tol", hint)
+
+
 def as_max_iter(value: Any) -> int | None:
     """A positive integer, or None for the solver's own limit."""
     if value is None:
@@ -75,6 +81,13 @@ def as_max_iter(value: Any) -> int | None:
     return int(value)
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in choices:
@@ -84,7 +97,10 @@ def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 def as_potential(u: Any, n: int) -> FloatArray:
     """A finite vector of length n, copied."""
-    potential = np.array(u, dtype=np.float64)
+    try:
+        potential = np.array(u, dtype=np.float64)
+    except (TypeError, ValueError):
+        potential = np.full(1, np.nan)
     if potential.shape != (n,) or not np.isfinite(potential).all():
         raise InvalidInputError(
             f"potential must be {n} finite numbers, one a point, got shape {potential.shape}; "
@@ -104,15 +120,17 @@ def _raise_where_not_finite(array: PointArray, name: str) -> None:
         )
 
 
-def _as_symmetric(C: PointArray, metric: str) -> PointArray:
-    if C.shape[0] != C.shape[1]:
-        raise InvalidInputError(f"metric={metric!r} needs a square matrix, got shape {C.shape}")
+def _as_symmetric(M: PointArray, metric: str) -> FloatArray:
+    if M.shape[0] != M.shape[1]:
+        raise InvalidInputError(f"metric={metric!r} needs a square matrix, got shape {M.shape}")
+    rounding = float(np.finfo(M.dtype).eps)
+    C = M.astype(np.float64, copy=False)
     asymmetry = np.abs(C - C.T)
     largest = float(asymmetry.max(initial=0.0))
-    if largest > _ASYMMETRY * float(np.abs(C).max(initial=0.0)):
+    if largest > _ASYMMETRY * rounding * float(np.abs(C).max(initial=0.0)):
         i, j = np.unravel_index(asymmetry.argmax(), C.shape)
         raise InvalidInputError(
             f"the matrix must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
-            f"{C[i, j]:.6g} and {C[j, i]:.6g}; pass (M + M.T) / 2 if that is what you mean"
+            f"{C[i, j]:.9g} and {C[j, i]:.9g}; pass (M + M.T) / 2 if that is what you mean"
         )
     return C if largest == 0 else (C + C.T) / 2

@@ -1,7 +1,8 @@
 """The named affinities: functions, estimators, and their one result type."""
 
 from sparrot.affinity.estimator import QOT
-from sparrot.affinity.qot import project, qot
+from sparrot.affinity.perplexity import perplexity
+from sparrot.affinity.qot import project, qot, qot_path
 from sparrot.affinity.result import Affinity
 
-__all__ = ["QOT", "Affinity", "project", "qot"]
+__all__ = ["QOT", "Affinity", "perplexity", "project", "qot", "qot_path"]

@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparrot.affinity.qot import qot
-from sparrot.cost import cost_block
+from sparrot.cost import costs_to
 from sparrot.engine import Threads
+from sparrot.support import QUADRATIC
 from sparrot.transport import new_rows, twins
 from sparrot.types import PointArray
 from sparrot.validation import as_array
@@ -76,6 +77,8 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
         )
+        assert result.potential is not None
+        assert result.eps is not None
         self.affinity_ = result.matrix
         self.potential_ = result.potential
         self.eps_ = result.eps
@@ -100,11 +103,13 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if np.array_equal(X, self._fit_X):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
+        costs = costs_to(self._fit_X, self.metric)
         with Threads(self.n_jobs) as threads:
             return new_rows(
-                lambda rows: cost_block(X[rows], self._fit_X, self.metric),
+                lambda rows: costs(X[rows]),
                 twin,
                 self.potential_,
+                QUADRATIC,
                 self.eps_,
                 threads,
             )

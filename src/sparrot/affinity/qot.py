@@ -10,20 +10,34 @@ u is optimal exactly when every row sums to one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from sparrot.affinity.along import Along
+from sparrot.affinity.diagnostics import warn_if_poor
+from sparrot.affinity.problems import TransportProblem
 from sparrot.affinity.result import Affinity
-from sparrot.cost import MatrixCost, PointCost, make_cost
+from sparrot.affinity.scale import Scale, solve_at
+from sparrot.cost import make_cost
 from sparrot.engine import ProgressCallback, Threads, silent
-from sparrot.errors import NotConvergedError
-from sparrot.transport import SOLVERS, Certificate, Solution, SolverOptions, marginal_error, solve
-from sparrot.validation import as_choice, as_max_iter, as_points, as_positive, as_potential
+from sparrot.errors import InvalidInputError
+from sparrot.transport import SOLVERS, Options
+from sparrot.validation import (
+    as_choice,
+    as_flag,
+    as_max_iter,
+    as_points,
+    as_positive,
+    as_potential,
+    as_tolerance,
+)
 
 
 def qot(
     X: Any,
-    eps: float = 1.0,
+    eps: float | str | None = None,
     *,
+    perplexity: float | None = None,
     metric: str = "sqeuclidean",
     hollow: bool = True,
     solver: str = "auto",
@@ -31,6 +45,7 @@ def qot(
     max_iter: int | None = None,
     potential: Any = None,
     n_jobs: int | None = None,
+    max_memory: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Affinity:
     r"""Build the QOT affinity of a cloud of points, with a certificate of optimality.
@@ -38,8 +53,10 @@ def qot(
     Parameters
     ----------
     X : (n, p) points, n >= 2: dense or sparse, never modified; or an (n, n) cost matrix.
-    eps : regularisation relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`.
-        Larger means more neighbours; 1 is a good start, and a decade either way seldom matters.
+    eps : regularisation relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`; 1 if
+        nothing is said. Larger means more neighbours, and a decade either way seldom matters.
+        `"connected"` finds the smallest eps, to 2 %, for which the graph has one component.
+    perplexity : instead of eps: the mean effective number of neighbours to reach, to 1 %.
     metric : `"sqeuclidean"` for :math:`C = |x - y|^2/2`, `"cosine"` for :math:`C = 1 - \cos`,
         `"precomputed"` for a symmetric cost matrix, or the name of any distance of scikit-learn
         (then C is that distance). All but the first two need an n x n matrix.
@@ -47,9 +64,11 @@ def qot(
     solver : `"newton"` (dense, for small n), `"active-set"` (sparse, no n x n array),
         `"alternating"` (dense and slow, a referee), or `"auto"`.
     tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`.
-    max_iter : limit on Newton steps (or rounds of alternating projections).
+    max_iter : limit on Newton steps (or rounds of alternating projections) on all points.
     potential : where to start, in the units of C: the potential of an earlier result.
     n_jobs : threads; all cores by default. The result does not depend on it.
+    max_memory : bytes that the solver may take; what is available by default. What the solve will
+        need is estimated from a sample before it starts.
     progress : called with a `sparrot.Progress` now and then.
 
     Returns
@@ -61,6 +80,11 @@ def qot(
     ------
     NotConvergedError
         If `tol` is not met; its `result` is the best iterate.
+
+    Warns
+    -----
+    AffinityWarning
+        If outliers dominate the mean cost, or the graph is not connected.
 
     Notes
     -----
@@ -79,14 +103,69 @@ def qot(
     True
     >>> a.certificate.violation, a.certificate.pairs_checked, a.certificate.exact
     (0.0, 19900, True)
+    >>> b = sparrot.qot(X, perplexity=20)
+    >>> float(sparrot.perplexity(b.matrix).mean().round())
+    20.0
     """
-    eps = as_positive(eps, "eps", "it is relative to the mean cost, 1.0 is a good start")
-    points = as_points(X, metric)
-    solver, tol, max_iter = _solver_arguments(solver, tol, max_iter)
-    cost = make_cost(points, metric)
-    start = None if potential is None else as_potential(potential, cost.n) / cost.unit
-    options = SolverOptions(solver, tol, max_iter, start, progress or silent)
-    return _solve(cost, eps, hollow, metric, options, n_jobs)
+    scale = Scale.of(eps, perplexity)
+    options = _options(solver, tol, max_iter, max_memory, progress)
+    points = as_points(X, _public(metric))
+    with Threads(n_jobs) as threads:
+        cost = make_cost(points, metric)
+        start = None if potential is None else as_potential(potential, cost.n) / cost.unit
+        problem = TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads)
+        affinity = solve_at(Along(problem, start), scale)
+    warn_if_poor(affinity, cost)
+    return affinity
+
+
+def qot_path(
+    X: Any,
+    eps_grid: Iterable[float],
+    *,
+    metric: str = "sqeuclidean",
+    hollow: bool = True,
+    solver: str = "auto",
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    n_jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Iterator[Affinity]:
+    """QOT affinities for many eps, one by one, each started from the ones before.
+
+    A decreasing grid is the fastest for large n: the pairs of the first problem serve all others.
+
+    Parameters
+    ----------
+    X, metric, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`.
+    eps_grid : relative eps, in any order; results come in the same order.
+
+    Yields
+    ------
+    Affinity
+        What `qot(X, eps)` returns.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> [a.components for a in sparrot.qot_path(X, [10, 1, 0.1])]
+    [1, 1, 1]
+    """
+    hint = "every eps of the grid is relative to the mean cost"
+    grid = [as_positive(eps, "eps", hint) for eps in eps_grid]
+    options = _options(solver, tol, max_iter, None, progress)
+    cost = make_cost(as_points(X, _public(metric)), metric)
+    threads = Threads(n_jobs)
+    along = Along(TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads))
+
+    def solutions() -> Iterator[Affinity]:
+        for eps in grid:
+            with threads:  # BLAS has its threads back between two results
+                affinity = along.at(eps)
+            yield affinity
+
+    return solutions()
 
 
 def project(
@@ -124,60 +203,28 @@ def project(
            [0.5, 0.5, 0. ]])
     """
     kernel = as_points(K, "kernel")
-    solver, tol, max_iter = _solver_arguments(solver, tol, max_iter)
-    cost = make_cost(kernel, "kernel")
-    options = SolverOptions(solver, tol, max_iter, None, progress or silent)
-    return _solve(cost, 1.0, hollow, "kernel", options, n_jobs)
-
-
-def _solver_arguments(solver: Any, tol: Any, max_iter: Any) -> tuple[str, float, int | None]:
-    return (
-        as_choice(solver, "solver", SOLVERS),
-        as_positive(tol, "tol", "it is the largest error of a row sum, 1e-8 is a good choice"),
-        as_max_iter(max_iter),
-    )
-
-
-def _solve(
-    cost: PointCost | MatrixCost,
-    eps: float,
-    hollow: bool,
-    metric: str,
-    options: SolverOptions,
-    n_jobs: int | None,
-) -> Affinity:
+    options = _options(solver, tol, max_iter, None, progress)
     with Threads(n_jobs) as threads:
-        solution = solve(cost, eps, hollow, options, threads)
-    affinity = _in_units(solution, eps, cost.unit, hollow, metric)
-    if not solution.converged:
-        error = affinity.certificate.marginal_error
-        raise NotConvergedError(
-            f"marginal error {error:.2e} after {solution.n_iter} steps of solver="
-            f"{solution.solver!r}, tol is {options.tol:.1e}; raise max_iter or tol, or take a "
-            f"larger eps (it is {eps:.3g} x the mean cost). The best iterate is in `.result` of "
-            "this error",
-            affinity,
-        )
-    return affinity
+        cost = make_cost(kernel, "kernel")
+        problem = TransportProblem(cost, "kernel", as_flag(hollow, "hollow"), options, threads)
+        return Along(problem).at(1.0)
 
 
-def _in_units(solution: Solution, eps: float, unit: float, hollow: bool, metric: str) -> Affinity:
-    """From units of the mean cost to the units of the data."""
-    certificate = Certificate(
-        marginal_error=marginal_error(solution.plan),
-        violation=unit * solution.violation,
-        pairs_checked=solution.pairs_checked,
-        exact=solution.pairs_checked > 0,
+def _options(
+    solver: Any, tol: Any, max_iter: Any, max_memory: Any, progress: ProgressCallback | None
+) -> Options:
+    if max_memory is not None:
+        max_memory = as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
+    return Options(
+        solver=as_choice(solver, "solver", SOLVERS),
+        tol=as_tolerance(tol),
+        max_iter=as_max_iter(max_iter),
+        max_memory=max_memory,
+        progress=progress or silent,
     )
-    return Affinity(
-        matrix=solution.plan,
-        potential=unit * solution.u,
-        eps=unit * eps,
-        mean_cost=unit,
-        certificate=certificate,
-        n_iter=solution.n_iter,
-        history=solution.history,
-        hollow=hollow,
-        metric=metric,
-        solver=solution.solver,
-    )
+
+
+def _public(metric: Any) -> str:
+    if metric == "kernel" or not isinstance(metric, str):
+        raise InvalidInputError(f"metric must be the name of a metric, got {metric!r}")
+    return metric

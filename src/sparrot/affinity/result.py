@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from sparrot.cost import cost_block
+from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
+from sparrot.support import number_of_pairs
 from sparrot.transport import Certificate, marginal_error
 from sparrot.types import FloatArray
 from sparrot.validation import as_points
@@ -19,45 +21,66 @@ _BLOCK_ENTRIES = 4_000_000
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Affinity:
-    """A sparse symmetric affinity with its dual potential and its certificate.
+    """An affinity with what is known about it.
 
     Attributes
     ----------
-    matrix : (n, n) `scipy.sparse.csr_array`, float64: `W_ij = [u_i + u_j - C_ij]_+ / eps`.
-    potential : (n,) array u, in the units of the cost C of the data as given.
-    eps : the regularisation in the same units; `eps / mean_cost` is the relative one.
-    mean_cost : `N^-2 sum_ij C_ij`.
-    certificate : marginal error and violation: why this is the optimum.
-    n_iter : Newton steps (or rounds of alternating projections) that it took.
-    history : the marginal error before each of them.
-    hollow : whether the diagonal was constrained to zero.
+    kind : `"qot"`, `"eot"`, `"tsallis"`, `"projection"`, `"knn"`, `"gaussian"`, ...
+    matrix : (n, n) affinity: a float64 `scipy.sparse.csr_array`, or an array where it is dense.
+    mean_cost : `N^-2 sum_ij C_ij`, in the units of the cost C of the data as given.
     metric : the cost: the name that was asked for, or `"kernel"` for `project`.
+    potential : (n,) dual potential u in the units of C, so that W can be recomputed by hand:
+        `[u_i + u_j - C_ij]_+ / eps` for QOT, `exp((u_i + u_j - C_ij) / eps)` for EOT, `exp_q` of
+        the same for Tsallis; None for kernels and graphs without one.
+    eps : the regularisation in the units of C; `relative_eps` is what the user gives.
+    q : 0 for QOT, 1 for EOT, and between for Tsallis.
+    certificate : marginal error and violation: why this is the optimum.
+    history : the marginal error before each Newton step (or round of projections), last solve.
+    hollow : whether the diagonal is constrained to zero.
     solver : the solver that ran.
+    n_solves : how many problems were solved to find eps.
     """
 
-    matrix: csr_array
-    potential: FloatArray
-    eps: float
+    kind: str
+    matrix: Any
     mean_cost: float
-    certificate: Certificate
-    n_iter: int
-    history: tuple[float, ...] = field(repr=False)
-    hollow: bool
     metric: str
-    solver: str
+    potential: FloatArray | None = None
+    eps: float | None = None
+    q: float = 0.0
+    certificate: Certificate | None = None
+    history: tuple[float, ...] = ()
+    hollow: bool = True
+    solver: str = ""
+    n_solves: int = 1
+
+    @property
+    def n_iter(self) -> int:
+        """Newton steps (or rounds of projections) of the last solve, on all points."""
+        return len(self.history)
+
+    @property
+    def relative_eps(self) -> float:
+        """The regularisation relative to the mean cost."""
+        return float("nan") if self.eps is None else self.eps / self.mean_cost
 
     @property
     def neighbours(self) -> float:
         """Mean number of nonzero entries a row."""
-        return float(self.matrix.nnz / self.matrix.shape[0])
+        return float(csr_array(self.matrix).nnz / self.matrix.shape[0])
+
+    @property
+    def components(self) -> int:
+        """Number of connected components of the graph."""
+        return int(connected_components(self.matrix, directed=False, return_labels=False))
 
     def check(self, X: Any) -> Certificate:
         """Recompute the certificate by brute force over all pairs, from the data alone.
 
         Costs O(n^2 p) time and, in tiles, little memory. `X` is what the affinity was made from.
-        Unlike the solver's own certificate, the violation here is a computed number: the largest
-        of `|[u_i + u_j - C_ij]_+ - eps W_ij|` over *all* pairs, so that a wrong entry would show
-        as well as a missing one. Rounding leaves about 1e-14 of the largest cost.
+        The violation here is the largest difference, in the units of C, between a score and the
+        score that the entry of the matrix implies, over *all* pairs: a wrong entry shows as well as
+        a missing one. Rounding leaves about 1e-14 of the largest cost.
 
         Examples
         --------
@@ -66,28 +89,56 @@ class Affinity:
         >>> sparrot.qot(X).check(X).violation < 1e-12
         True
         """
+        if self.potential is None or self.eps is None:
+            raise InvalidInputError(f"a {self.kind} affinity solves no problem to be checked")
         X = as_points(X, self.metric)
         n = self.matrix.shape[0]
         if len(X) != n:
             raise InvalidInputError(f"X must be the {n} rows that were fitted, got {len(X)}")
+        costs = costs_to(X, self.metric)
         size = max(1, _BLOCK_ENTRIES // n)
-        worst = max(self._discrepancy(X, slice(k, min(k + size, n))) for k in range(0, n, size))
-        n_pairs = n * (n - 1) // 2 if self.hollow else n * (n + 1) // 2
+        worst = 0.0
+        for k in range(0, n, size):
+            rows = slice(k, min(k + size, n))
+            worst = max(worst, self._discrepancy(costs(X[rows]), rows))
+        n_pairs = number_of_pairs(n, self.hollow)
         return Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
 
-    def _discrepancy(self, X: Any, rows: slice) -> float:
-        score = (self.potential[rows, None] + self.potential) - cost_block(X[rows], X, self.metric)
-        np.maximum(score, 0, out=score)
+    def _discrepancy(self, C: FloatArray, rows: slice) -> float:
+        assert self.potential is not None
+        assert self.eps is not None
+        u, eps = self.potential, self.eps
+        own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
+        if self.metric not in ("precomputed", "kernel"):
+            C[own] = 0.0
+        expected = exp_q(
+            (u[rows, None] + u - C) / eps - (self.kind in ("qot", "projection")), self.q
+        )
         if self.hollow:
-            own = np.arange(rows.start, rows.stop)
-            score[own - rows.start, own] = 0
-        return float(np.abs(score - self.eps * self.matrix[rows].toarray()).max())
+            expected[own] = 0.0
+        block = self.matrix[rows]
+        block = block.toarray() if hasattr(block, "toarray") else block
+        return float(eps * np.abs(expected - block).max())
 
     def __repr__(self) -> str:
         """One line with what matters."""
-        c = self.certificate
-        return (
-            f"<Affinity: {self.matrix.shape[0]} points, {self.neighbours:.1f} neighbours a row, "
-            f"eps = {self.eps / self.mean_cost:.3g} x mean cost, "
-            f"marginal error {c.marginal_error:.1e}, violation {c.violation:.1e}>"
-        )
+        said = [f"{self.matrix.shape[0]} points", f"{self.neighbours:.1f} neighbours a row"]
+        if self.eps is not None and self.kind != "projection":
+            said.append(f"eps = {self.relative_eps:.3g} x mean cost")
+        if self.certificate is not None:
+            said.append(f"marginal error {self.certificate.marginal_error:.1e}")
+            said.append(f"violation {self.certificate.violation:.1e}")
+        return f"<{self.kind} affinity: {', '.join(said)}>"
+
+
+def exp_q(x: FloatArray, q: float) -> FloatArray:
+    """The deformed exponential `[1 + (1-q) x]_+^(1/(1-q))`, and exp at q = 1.
+
+    Examples
+    --------
+    >>> exp_q(np.array([-2.0, 0.0, 1.0]), 0.0)
+    array([0., 1., 2.])
+    """
+    if q == 1:
+        return np.exp(x)
+    return np.maximum(1 + (1 - q) * x, 0) ** (1 / (1 - q))

@@ -18,6 +18,7 @@ def demo(folder: Path) -> None:
     print(f"The paper's spiral: {n} points, {d} dimensions, noise that varies along the curve.\n")
     print(_table(result))
     certificate = result.affinity.certificate
+    assert certificate is not None
     print(
         f"\nQOT is optimal: row sums are one to {certificate.marginal_error:.0e}, and none of the "
         f"{certificate.pairs_checked:,} pairs\nis violated "

@@ -1,8 +1,8 @@
 """Points or matrices -> costs, in units of the mean cost."""
 
 from sparrot.cost.base import Cost
-from sparrot.cost.choose import cost_block, make_cost
+from sparrot.cost.choose import costs_to, make_cost
 from sparrot.cost.matrix import MatrixCost
 from sparrot.cost.points import PointCost
 
-__all__ = ["Cost", "MatrixCost", "PointCost", "cost_block", "make_cost"]
+__all__ = ["Cost", "MatrixCost", "PointCost", "costs_to", "make_cost"]

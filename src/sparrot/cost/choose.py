@@ -7,6 +7,8 @@ other name is the distance of scikit-learn with that name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
@@ -17,6 +19,8 @@ from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray, PointArray
 
+_ROUNDING = 2.0**-50
+
 
 def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
     """The cost over validated input, in units of its mean (for a kernel, in units of one)."""
@@ -24,42 +28,52 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
         return MatrixCost(-np.asarray(X, dtype=np.float64), unit=1.0)
     if metric == "precomputed":
         cost: PointCost | MatrixCost = MatrixCost(np.asarray(X, dtype=np.float64))
-    elif metric in ("sqeuclidean", "cosine"):
+        if not 0 < cost.unit < np.inf:
+            raise InvalidInputError(
+                f"eps is relative to the mean cost, which must be positive, got {cost.unit:.3g}; "
+                "for a matrix of any sign use sparrot.project(-C / eps)"
+            )
+        return cost
+    if metric in ("sqeuclidean", "cosine"):
         cost = PointCost(_unit_rows(X) if metric == "cosine" else X)
     else:
         D = _distances(X, X, metric)
         cost = MatrixCost((D + D.T) / 2)
-    if not 0 < cost.unit < np.inf:
+    size = float(np.abs(X).max())
+    if not (_ROUNDING * size) * (_ROUNDING * size) < cost.unit < np.inf:
         raise InvalidInputError(
             f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
-            "to it; it is zero when all points are equal, and infinite when squares overflow: "
+            "to it; it vanishes when all points are equal, and is infinite when squares overflow: "
             "give points that differ, or rescale them"
         )
     return cost
 
 
-def cost_block(X: PointArray, Y: PointArray, metric: str) -> FloatArray:
-    """Costs between the rows of X and the rows of Y, in the units of the data.
+def costs_to(Y: PointArray, metric: str) -> Callable[[PointArray], FloatArray]:
+    """A function from points X to their costs with Y, in the units of the data.
 
-    With `"precomputed"` and `"kernel"`, X is itself such a block.
+    What depends on Y alone is computed once. With `"precomputed"` and `"kernel"` the rows of X are
+    themselves the costs (or minus the costs).
     """
     if metric in ("precomputed", "kernel"):
-        return np.asarray(X, dtype=np.float64) * (-1.0 if metric == "kernel" else 1.0)
-    if metric in ("sqeuclidean", "cosine"):
-        if metric == "cosine":
-            X, Y = _unit_rows(X), _unit_rows(Y)
-        return half_squared_distances(X, Y, Y.mean(axis=0, dtype=np.float64))
-    return _distances(X, Y, metric)
+        sign = -1.0 if metric == "kernel" else 1.0
+        return lambda X: sign * np.asarray(X, dtype=np.float64)
+    if metric == "sqeuclidean":
+        return half_squared_distances(Y)
+    if metric == "cosine":
+        to_unit = half_squared_distances(_unit_rows(Y))
+        return lambda X: to_unit(_unit_rows(X))
+    return lambda X: _distances(X, Y, metric)
 
 
-def _unit_rows(X: PointArray) -> PointArray:
+def _unit_rows(X: PointArray) -> FloatArray:
     zero = np.flatnonzero(~X.any(axis=1))
     if len(zero):
         raise InvalidInputError(
             f"metric='cosine' needs rows that are not zero, but row {zero[0]} is "
             f"({len(zero)} in all); drop them or use metric='sqeuclidean'"
         )
-    scaled: PointArray = normalize(X)
+    scaled: FloatArray = normalize(X.astype(np.float64))
     return scaled
 
 

@@ -23,7 +23,7 @@ class MatrixCost:
         self._C = C
         self._index: IntArray = np.arange(self.n)
         self._largest: FloatArray = np.maximum(C.max(axis=1), -C.min(axis=1))
-        self.unit = float(C.sum() - np.trace(C)) / self.n**2 if unit is None else unit
+        self.unit = self.mean() if unit is None else unit
         self.shift: FloatArray = np.zeros(self.n)
 
     def products(
@@ -45,6 +45,19 @@ class MatrixCost:
     def diagonal(self) -> FloatArray:
         """The diagonal as given."""
         return np.diagonal(self._C)[self._index] / self.unit
+
+    def shares(self) -> FloatArray:
+        """Row sums as shares of their sum, less what every point must have.
+
+        A far point raises all rows; what is its own is its row mean less half the mean, which for
+        half squared distances is its squared distance from the centre.
+        """
+        own = np.maximum(self._C.mean(axis=1) - self.mean() / 2, 0)
+        return own / own.sum()
+
+    def mean(self) -> float:
+        """The mean cost in the units of the data, the diagonal counted as zero."""
+        return float(self._C.sum() - np.trace(self._C)) / len(self._C) ** 2
 
     def take(self, index: IntArray) -> MatrixCost:
         """The cost between some of the points, in the same unit; no entry is copied."""

@@ -9,6 +9,8 @@ With centred and scaled points `z = (x - mean) / sqrt(Cbar)` and `h_i = |z_i|^2 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -68,6 +70,14 @@ class PointCost:
         """Zeros."""
         return np.zeros(self.n)
 
+    def shares(self) -> FloatArray:
+        """Squared distances from the centre, as shares of their sum."""
+        return self.shift / self.shift.sum()
+
+    def mean(self) -> float:
+        """The mean cost, in the units of the data."""
+        return self.unit
+
     def take(self, index: IntArray) -> PointCost:
         """The cost between some of the points, in the same unit and about the same centre."""
         part = object.__new__(PointCost)
@@ -78,29 +88,36 @@ class PointCost:
     def dense(self) -> FloatArray:
         """The whole matrix, by blocks of rows."""
         C = np.empty((self.n, self.n))
+        to_all = half_squared_distances(self._X)
         for k in range(0, self.n, _BLOCK):
-            rows = slice(k, k + _BLOCK)
-            C[rows] = half_squared_distances(self._X[rows], self._X, self._centre)
+            C[k : k + _BLOCK] = to_all(self._X[k : k + _BLOCK])
         C /= self.unit
         np.maximum(C, C.T, out=C)
         return C
 
 
-def half_squared_distances(X: PointArray, Y: PointArray, centre: FloatArray) -> FloatArray:
-    """The block `|x_i - y_j|^2 / 2` in float64; `centre` is any point amid the data.
+def half_squared_distances(Y: PointArray) -> Callable[[PointArray], FloatArray]:
+    """A function from points X to the block `|x_i - y_j|^2 / 2` in float64.
 
     One matrix product, except where its digits cancel: those entries come from differences.
     """
-    x, y = X - centre, Y - centre
-    h, g = _squares(x) / 2, _squares(y) / 2
-    C = x @ y.T
-    np.subtract(g, C, out=C)
-    C += h[:, None]
-    i, j = np.nonzero(C < _CANCELLED * (h[:, None] + g))
-    if len(i) > 4 * len(X):
-        return np.asarray(cdist(X, Y, "sqeuclidean") / 2)
-    C[i, j] = _squares(x[i] - y[j]) / 2
-    return C
+    centre = Y.mean(axis=0, dtype=np.float64)
+    y = Y - centre
+    g = _squares(y) / 2
+
+    def block(X: PointArray) -> FloatArray:
+        x = X - centre
+        h = _squares(x)[:, None] / 2
+        C = x @ y.T
+        np.subtract(g, C, out=C)
+        C += h
+        i, j = np.nonzero(C < _CANCELLED * (h + g))
+        if len(i) > 4 * len(X):
+            return np.asarray(cdist(X, Y, "sqeuclidean") / 2)
+        C[i, j] = _squares(x[i] - y[j]) / 2
+        return C
+
+    return block
 
 
 def _squares(X: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """Where tiles and row blocks run, and how they tell of their progress."""
 
-from sparrot.engine.memory import available_memory, require_memory
+from sparrot.engine.memory import available_memory, memory_budget, require_memory
 from sparrot.engine.progress import Progress, ProgressCallback, silent
 from sparrot.engine.threads import Threads
 
@@ -9,6 +9,7 @@ __all__ = [
     "ProgressCallback",
     "Threads",
     "available_memory",
+    "memory_budget",
     "require_memory",
     "silent",
 ]

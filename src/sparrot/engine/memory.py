@@ -15,14 +15,22 @@ def available_memory() -> float:
     return min(_system_available(), _cgroup_available())
 
 
-def require_memory(n_bytes: float, *, what: str, remedy: str) -> None:
-    """Raise `NotEnoughMemoryError` if `n_bytes` are not to be had."""
-    available = available_memory()
+def require_memory(
+    n_bytes: float, *, what: str, remedy: str, max_memory: float | None = None
+) -> None:
+    """Raise `NotEnoughMemoryError` if `n_bytes` are not to be had, or are more than allowed."""
+    available = memory_budget(max_memory)
     if n_bytes > available:
         raise NotEnoughMemoryError(
-            f"{what} needs about {n_bytes / 1e9:.1f} GB, "
-            f"and {available / 1e9:.1f} GB are available; {remedy}"
+            f"{what} needs about {n_bytes / 1e9:.3g} GB, "
+            f"and {available / 1e9:.3g} GB are available; {remedy}"
         )
+
+
+def memory_budget(max_memory: float | None) -> float:
+    """Bytes that may be taken: what is available, but no more than the user allows."""
+    available = available_memory()
+    return available if max_memory is None else min(available, max_memory)
 
 
 def _system_available() -> float:
@@ -37,9 +45,14 @@ def _system_available() -> float:
 
 
 def _cgroup_available() -> float:
+    """What the container may still take; cached files do not count, they give way."""
     try:
         limit = (_CGROUP / "memory.max").read_text().strip()
-        used = (_CGROUP / "memory.current").read_text().strip()
+        used = float((_CGROUP / "memory.current").read_text())
+        statistics = (_CGROUP / "memory.stat").read_text().splitlines()
     except OSError:
         return float("inf")
-    return float("inf") if limit == "max" else float(limit) - float(used)
+    if limit == "max":
+        return float("inf")
+    cached = sum(float(line.split()[1]) for line in statistics if line.startswith("inactive_file "))
+    return max(0.0, float(limit) - used + cached)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
+from numbers import Integral
+from threading import Lock
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -20,6 +22,30 @@ from sparrot.errors import InvalidInputError
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
+
+
+class _SingleThreadedBlas:
+    """Holds BLAS to one thread while anybody needs it; the setting is one for the process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._limits: Any = None
+
+    def acquire(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._users += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+_BLAS = _SingleThreadedBlas()
 
 
 class Threads:
@@ -39,15 +65,17 @@ class Threads:
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        if n_jobs == 0:
-            raise InvalidInputError("n_jobs must not be 0; use None for all cores, or 1 for one")
+        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+            raise InvalidInputError(
+                f"n_jobs must be a nonzero integer or None, got {n_jobs!r}; "
+                "None is all cores, 1 is one"
+            )
         self.n_jobs: int = joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
-        self._blas: Any = None
 
     def __enter__(self) -> Threads:
         """Start the pool."""
-        self._blas = threadpool_limits(limits=1, user_api="blas")
+        _BLAS.acquire()
         if self.n_jobs > 1:
             self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="sparrot")
         return self
@@ -62,7 +90,7 @@ class Threads:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
-        self._blas.restore_original_limits()
+        _BLAS.release()
 
     def map(self, function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
         """Yield `function(piece)` for every piece, in order; a few pieces run ahead."""

@@ -1,7 +1,19 @@
 """Costs -> candidate pairs: levels of points, and screening of all pairs against ceilings."""
 
 from sparrot.support.levels import levels_against, simplex_levels
-from sparrot.support.pairs import Pairs, Support
+from sparrot.support.link import QUADRATIC, Link, tsallis_link
+from sparrot.support.pairs import Pairs, Support, compressed, number_of_pairs
 from sparrot.support.screening import screen
 
-__all__ = ["Pairs", "Support", "levels_against", "screen", "simplex_levels"]
+__all__ = [
+    "QUADRATIC",
+    "Link",
+    "Pairs",
+    "Support",
+    "compressed",
+    "levels_against",
+    "number_of_pairs",
+    "screen",
+    "simplex_levels",
+    "tsallis_link",
+]

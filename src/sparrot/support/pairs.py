@@ -5,9 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from sparrot.types import BoolArray, FloatArray, IntArray
+
+
+def number_of_pairs(n: int, hollow: bool) -> int:
+    """Pairs i < j of n points and, without the hollow constraint, each point with itself."""
+    return n * (n - 1) // 2 if hollow else n * (n + 1) // 2
+
+
+def compressed(counts: IntArray, indices: IntArray, data: FloatArray, n_columns: int) -> csr_array:
+    """A CSR matrix from the number of entries in each row; int32 indices wherever they suffice."""
+    indptr = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=indptr[1:])
+    dtype = np.int32 if indptr[-1] < 2**31 else np.int64
+    indices = indices.astype(dtype, copy=False)
+    return csr_array((data, indices, indptr.astype(dtype)), shape=(len(counts), n_columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,15 @@
 
 from sparrot.transport.out_of_sample import new_rows, twins
 from sparrot.transport.solution import Certificate, Solution, marginal_error
-from sparrot.transport.solve import SOLVERS, SolverOptions, solve
+from sparrot.transport.solve import SOLVERS, Options, Solver
 
 __all__ = [
     "SOLVERS",
     "Certificate",
+    "Options",
     "Solution",
-    "SolverOptions",
+    "Solver",
     "marginal_error",
     "new_rows",
-    "solve",
     "twins",
 ]

@@ -1,11 +1,13 @@
 r"""The dual problem, over all pairs or over a support.
 
-.. math:: \Phi(u) = \tfrac14 \sum_{ij} [u_i + u_j - C_{ij}]_+^2 - \varepsilon \sum_i u_i
+With scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+`, a link g, its integral G and the mass m,
 
-is convex; its gradient :math:`F_i = \sum_j [u_i + u_j - C_{ij}]_+ - \varepsilon` vanishes exactly
-when the plan :math:`[u_i + u_j - C_{ij}]_+ / \varepsilon` has row sums one, and
-:math:`D + A` is its generalised Hessian, with A the adjacency matrix of the pairs of positive score
-and D its row sums: a signless Laplacian.
+.. math:: \Phi(u) = \tfrac12 \sum_{ij} G(s_{ij}) - m \sum_i u_i
+
+is convex; its gradient :math:`F_i = \sum_j g(s_{ij}) - m` vanishes exactly when all rows of the
+plan :math:`g(s_{ij}) / m` sum to one, and :math:`D + A` is its (generalised) Hessian, with
+:math:`A_{ij} = g'(s_{ij})` over the positive scores and D its row sums. For the quadratic
+regulariser (g(s) = s, m = eps) A is an adjacency matrix and D + A a signless Laplacian.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot.engine import Threads
-from sparrot.support import Support, simplex_levels
+from sparrot.support import Link, Support, compressed, simplex_levels
 from sparrot.types import FloatArray, IntArray
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
-_SPARSE_BLOCK = 4096  # rows of a sparse matrix at a time
+_BLOCK = 4096  # rows of a sparse matrix at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class DualState:
     value : Phi(u).
     gradient : F(u).
     diagonal : D.
-    adjacency : the map `x -> A x`.
+    adjacency : the map `x -> A x`; valid until the dual is evaluated elsewhere.
     """
 
     value: float
@@ -46,44 +48,44 @@ class DualState:
 class Dual(Protocol):
     """What Newton's method asks of a dual problem."""
 
-    n: int
-    eps: float
+    mass: float
 
     def state(self, u: FloatArray) -> DualState:
-        """Value, gradient and Hessian at u; valid until the next call."""
+        """Value, gradient and Hessian at u."""
 
     def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
-        """For some rows, the v that solves `sum_j [v + u_j - C_ij]_+ = eps`."""
+        """For some rows, the v that solves `sum_j g([v + u_j - C_ij]_+) = mass`."""
 
 
 class DenseDual:
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
-    def __init__(self, C: FloatArray, eps: float, threads: Threads) -> None:
-        self.n = len(C)
-        self.eps = eps
+    def __init__(self, C: FloatArray, link: Link, mass: float, threads: Threads) -> None:
+        self.mass = mass
         self._C = C
+        self._link = link
         self._threads = threads
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows; only positive scores are kept."""
-        scores = self.scores(u)
-        mass = scores.sum(axis=1)
-        value = float(np.square(scores.data).sum()) / 4 - self.eps * float(u.sum())
-        degree = np.diff(scores.indptr).astype(np.float64)
-        ones = np.ones(scores.nnz)
-        pattern = csr_array((ones, scores.indices, scores.indptr), shape=scores.shape)
-        return DualState(value, mass - self.eps, degree, pattern.__matmul__)
+        s = self.scores(u)
+        entries = _like(s, self._link.entry(s.data))
+        slopes = _like(s, self._link.slope(s.data))
+        value = float(self._link.integral(s.data).sum()) / 2 - self.mass * float(u.sum())
+        gradient = entries.sum(axis=1) - self.mass
+        return DualState(value, gradient, slopes.sum(axis=1), slopes.__matmul__)
 
     def scores(self, u: FloatArray) -> csr_array:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix."""
-        starts = range(0, self.n, _DENSE_BLOCK)
+        starts = range(0, len(u), _DENSE_BLOCK)
         parts = list(self._threads.map(lambda start: self._positive(u, start), starts))
-        indptr = np.zeros(self.n + 1, np.int64)
-        np.cumsum(np.concatenate([part[0] for part in parts]), out=indptr[1:])
-        indices = np.concatenate([part[1] for part in parts])
-        data = np.concatenate([part[2] for part in parts])
-        return csr_array((data, indices, indptr.astype(np.int32)), shape=(self.n, self.n))
+        counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return compressed(counts, indices, data, len(u))
+
+    def plan(self, u: FloatArray) -> csr_array:
+        """The matrix `g(s_ij) / m`."""
+        s = self.scores(u)
+        return _like(s, self._link.entry(s.data) / self.mass)
 
     def _positive(self, u: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows = slice(start, start + _DENSE_BLOCK)
@@ -93,7 +95,7 @@ class DenseDual:
 
     def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """Levels of some rows against all points."""
-        return simplex_levels(u - self._C[rows], self.eps)
+        return simplex_levels(u - self._C[rows], self.mass, self._link)
 
 
 class SparseDual:
@@ -110,50 +112,95 @@ class SparseDual:
         support: Support,
         ceiling: FloatArray,
         stiffness: FloatArray,
-        eps: float,
+        link: Link,
+        mass: float,
         threads: Threads,
     ) -> None:
-        self.n = len(ceiling)
-        self.eps = eps
-        self.support = support
+        self.mass = mass
+        self._support = support
         self._ceiling = ceiling
         self._stiffness = stiffness
+        self._link = link
         self._threads = threads
-        self._active = np.empty(len(support.indices), np.int32)
+        n, n_entries = len(ceiling), len(support.indices)
+        self._active = np.empty(n_entries, np.int32)
+        self._weight = np.empty(0 if link.linear else n_entries)
+        self._degree = np.empty(n, np.int64)
+        self._sums = np.empty((3, n))  # of entries, of their integrals, of their slopes
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows."""
-        from sparrot.kernels import adjacency_rows, residual_rows
-
-        s, n = self.support, self.n
-        mass, square, degree = np.empty(n), np.empty(n), np.empty(n, np.int64)
-
-        def residual(start: int, stop: int) -> None:
-            residual_rows(
-                s.indptr, s.indices, s.cost, u, start, stop, mass, square, degree, self._active
-            )
-
-        def adjacency(x: FloatArray) -> FloatArray:
-            out = np.empty(n)
-
-            def rows(start: int, stop: int) -> None:
-                adjacency_rows(s.indptr, self._active, degree, x, start, stop, out)
-
-            self._threads.run(rows, n, _SPARSE_BLOCK)
-            return out
-
-        self._threads.run(residual, n, _SPARSE_BLOCK)
+        self._threads.run(self._linear(u) if self._link.linear else self._power(u), len(u), _BLOCK)
+        entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
-        value = float(square.sum()) / 4 + float(ghost @ excess) / 2 - self.eps * float(u.sum())
-        diagonal = degree + self._stiffness * (excess > 0)
-        return DualState(value, mass + ghost - self.eps, diagonal, adjacency)
+        value = (float(integrals.sum()) + float(ghost @ excess)) / 2 - self.mass * float(u.sum())
+        diagonal = slopes + self._stiffness * (excess > 0)
+        return DualState(value, entries + ghost - self.mass, diagonal, self._adjacency)
+
+    def _linear(self, u: FloatArray) -> Callable[[int, int], None]:
+        from sparrot.kernels import residual_rows
+
+        s, (mass, integral, slope) = self._support, self._sums
+
+        def rows(start: int, stop: int) -> None:
+            residual_rows(
+                s.indptr, s.indices, s.cost, u, start, stop,
+                mass, integral, self._degree, self._active,
+            )  # fmt: skip
+            integral[start:stop] /= 2
+            slope[start:stop] = self._degree[start:stop]
+
+        return rows
+
+    def _power(self, u: FloatArray) -> Callable[[int, int], None]:
+        from sparrot.kernels import power_rows
+
+        s, (mass, integral, slope) = self._support, self._sums
+
+        def rows(start: int, stop: int) -> None:
+            power_rows(
+                s.indptr, s.indices, s.cost, u, self._link.factor, self._link.power, start, stop,
+                mass, integral, slope, self._degree, self._active, self._weight,
+            )  # fmt: skip
+
+        return rows
+
+    def _adjacency(self, x: FloatArray) -> FloatArray:
+        from sparrot.kernels import adjacency_rows, weighted_rows
+
+        s, out = self._support, np.empty_like(x)
+
+        def rows(start: int, stop: int) -> None:
+            if self._link.linear:
+                adjacency_rows(s.indptr, self._active, self._degree, x, start, stop, out)
+            else:
+                weighted_rows(
+                    s.indptr, self._active, self._weight, self._degree, x, start, stop, out
+                )
+
+        self._threads.run(rows, len(x), _BLOCK)
+        return out
 
     def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """Levels over the support, but no higher than a ghost alone would lift the row."""
         from sparrot.kernels import support_levels
 
-        s = self.support
+        s, link = self._support, self._link
         v = np.empty(len(rows))
-        support_levels(s.indptr, s.indices, s.cost, u, self.eps, rows, v)
-        return np.minimum(v, self._ceiling[rows] + self.eps / self._stiffness[rows])
+        support_levels(s.indptr, s.indices, s.cost, u, self.mass, link.factor, link.power, rows, v)
+        return np.minimum(v, self._ceiling[rows] + self.mass / self._stiffness[rows])
+
+    def plan(self, u: FloatArray) -> csr_array:
+        """The matrix `g(s_ij) / m` over the support, zeros dropped."""
+        s, n = self._support, len(u)
+        rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(s.indptr))
+        score = (u[rows] + u[s.indices]) - s.cost
+        keep = score > 0
+        counts = np.bincount(rows[keep], minlength=n)
+        return compressed(counts, s.indices[keep], self._link.entry(score[keep]) / self.mass, n)
+
+
+def _like(pattern: csr_array, data: FloatArray) -> csr_array:
+    """A matrix with the pattern of another."""
+    return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,10 +1,11 @@
 r"""Semismooth Newton on the dual (the paper's Algorithm 1).
 
 Each step solves :math:`(D + A + \delta I) \Delta u = -F` by conjugate gradients, preconditioned by
-the diagonal and only as precisely as the step deserves, and goes as far as Armijo's rule allows.
+the diagonal and only as precisely as the step deserves, and is then made longer or shorter by a
+line search.
 
 A row in which no score is positive has no Hessian. It is lifted half way to its level, the v with
-:math:`\sum_j [v + u_j - C_{ij}]_+ = \varepsilon`. This never increases Phi: in the problem with two
+:math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
 potentials, of which ours is the diagonal, the level is the exact minimum over the second potential,
 and Phi of the mean is at most the mean of the two mirrored values.
 """
@@ -21,16 +22,15 @@ from sparrot.types import FloatArray
 
 _DELTA = 1e-5  # added to the diagonal: the Hessian is singular on bipartite components
 _ARMIJO = 1e-4
-_SHORTEST_STEP = 2.0**-30
+_SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 500
 
 
 @dataclass(frozen=True, slots=True)
 class NewtonResult:
-    """The last iterate, its marginal error, and the errors on the way."""
+    """The best iterate, its marginal error, its degrees, and the errors on the way."""
 
     u: FloatArray
-    state: DualState
     error: float
     history: tuple[float, ...]
 
@@ -42,17 +42,20 @@ def newton(
     max_iter: int,
     report: Callable[[int, float], None] = lambda step, error: None,
 ) -> NewtonResult:
-    """Minimise the dual from u until `max_i |F_i| <= tol eps`, or `max_iter` steps are done.
+    """Minimise the dual from u until `max_i |F_i| <= tol m`, or `max_iter` steps are done.
 
     `report(steps done, marginal error)` is called before each step, and may raise.
     """
     state = dual.state(u)
+    best, least = u, np.inf
     history: list[float] = []
     while True:
-        error = float(np.abs(state.gradient).max()) / dual.eps
+        error = _error(dual, state)
+        if error < least:
+            best, least = u, error
         report(len(history), error)
         if error <= tol or len(history) >= max_iter:
-            return NewtonResult(u, state, error, tuple(history))
+            break
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
         if len(lonely):
@@ -61,15 +64,20 @@ def newton(
             state = dual.state(u)
             continue
         step = _direction(state, forcing=min(0.1, 0.3 * error**0.5))
-        new_u, state = _search(dual, u, state, step)
-        if new_u is u:  # rounding: no step, however short, improves the objective
-            return NewtonResult(u, state, error, tuple(history))
-        u = new_u
+        found = _search(dual, u, state, step)
+        if found is None:  # rounding: no step of any length improves
+            break
+        u, state = found
+    return NewtonResult(best, least, tuple(history))
+
+
+def _error(dual: Dual, state: DualState) -> float:
+    return float(np.abs(state.gradient).max()) / dual.mass
 
 
 def _direction(state: DualState, forcing: float) -> FloatArray:
     """Conjugate gradients on the Newton system, until the residual has fallen by `forcing`."""
-    diagonal = state.diagonal + _DELTA
+    diagonal = state.diagonal + _DELTA * float(state.diagonal.mean())
     x = np.zeros_like(diagonal)
     r = -state.gradient
     z = r / diagonal
@@ -91,22 +99,38 @@ def _direction(state: DualState, forcing: float) -> FloatArray:
 
 def _search(
     dual: Dual, u: FloatArray, state: DualState, step: FloatArray
-) -> tuple[FloatArray, DualState]:
-    """Halve the step until the objective falls enough; return u itself if it never does.
+) -> tuple[FloatArray, DualState] | None:
+    """Find a length t for which Phi falls enough along the step.
 
-    Close to the solution the objective is flat to the last digit and a comparison says nothing;
-    there a step is taken if it makes the gradient smaller.
+    Phi is convex, so as long as its slope at t is not positive it has only fallen up to there:
+    such a step is good, and is doubled while most of the slope is left. A step that went past the
+    minimum is halved until Armijo's rule holds or, where Phi is flat to its last digit, until the
+    slope is half of what it was.
     """
     slope = float(state.gradient @ step)
-    rounding = 1e-14 * (abs(state.value) + dual.eps * float(np.abs(u).sum()))
-    size = float(np.abs(state.gradient).max())
+    rounding = 1e-14 * (abs(state.value) + dual.mass * float(np.abs(u).sum()))
     t = 1.0
-    while t >= _SHORTEST_STEP:
+    while t >= _SHORTEST:
         trial = dual.state(u + t * step)
+        slope_there = float(trial.gradient @ step)
+        if slope_there <= 0:
+            return _stretch(dual, u, step, t, trial, slope)
         gain = state.value - trial.value
-        if gain >= -_ARMIJO * t * slope and gain > rounding:
+        if gain >= max(-_ARMIJO * t * slope, rounding):
             return u + t * step, trial
-        if abs(gain) <= rounding and float(np.abs(trial.gradient).max()) < size:
+        if abs(gain) <= rounding and slope_there <= -slope / 2:
             return u + t * step, trial
         t /= 2
-    return u, dual.state(u)
+    return None
+
+
+def _stretch(
+    dual: Dual, u: FloatArray, step: FloatArray, t: float, trial: DualState, slope: float
+) -> tuple[FloatArray, DualState]:
+    """Double the length t while more than half of the slope is left."""
+    while float(trial.gradient @ step) < slope / 2 and t < _LONGEST:
+        longer = dual.state(u + 2 * t * step)
+        if float(longer.gradient @ step) > 0:
+            return u + t * step, dual.state(u + t * step)
+        t, trial = 2 * t, longer
+    return u + t * step, trial

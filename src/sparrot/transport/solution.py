@@ -40,22 +40,18 @@ class Solution:
     Attributes
     ----------
     u : the potential.
-    plan : the matrix `[u_i + u_j - C_ij]_+ / eps`.
+    plan : the matrix `g([u_i + u_j - C_ij]_+) / mass`.
     violation, pairs_checked : as in `Certificate`.
-    n_iter : Newton steps, or rounds of alternating projections.
-    history : the marginal error before each of them.
+    history : the marginal error before each Newton step (or round of alternating projections).
     converged : whether the marginal error met the tolerance and no pair is violated.
-    solver : which solver ran.
     """
 
     u: FloatArray
     plan: csr_array
     violation: float
     pairs_checked: int
-    n_iter: int
     history: tuple[float, ...]
     converged: bool
-    solver: str
 
 
 def marginal_error(plan: csr_array) -> float:

@@ -1,4 +1,4 @@
-"""Choose a solver and run it."""
+"""Choose a solver and run it, once or along a sequence of problems on the same points."""
 
 from __future__ import annotations
 
@@ -9,129 +9,148 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot.cost import Cost
-from sparrot.engine import Progress, ProgressCallback, Threads, require_memory
-from sparrot.support import Support
-from sparrot.transport.active_set import Budget, active_set
+from sparrot.engine import Progress, ProgressCallback, Threads, require_memory, silent
+from sparrot.support import Link, number_of_pairs
+from sparrot.transport.active_set import ActiveSet, Budget
 from sparrot.transport.alternating import alternating
 from sparrot.transport.dual import DenseDual
 from sparrot.transport.newton import newton
 from sparrot.transport.solution import Solution, marginal_error
+from sparrot.transport.start import guess_from_parts, guess_from_potential
 from sparrot.types import FloatArray
 
-# At this size the dense and the sparse path take the same time (benchmarks/crossing.py).
+# About here the dense and the sparse path take the same time (benchmarks/crossing.py).
 CROSSING = 1500
 SOLVERS = ("auto", "newton", "active-set", "alternating")
-_MAX_ITER = {"newton": 200, "active-set": 2000, "alternating": 100_000}
-_DENSE_BYTES = 24  # for each entry of the matrix, all copies counted
+_MAX_ITER = {"newton": 2000, "active-set": 2000, "alternating": 100_000}
+_DENSE_BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
+_EASY = 0.1  # relative eps above which Newton starts well from anywhere
+_LOOSE = 1e-2  # marginal error on the way there
 
 
 @dataclass(frozen=True, slots=True)
-class SolverOptions:
-    """How to solve: everything that does not change the answer."""
+class Options:
+    """How to solve: what does not change the answer."""
 
-    solver: str
-    tol: float
-    max_iter: int | None
-    start: FloatArray | None
-    progress: ProgressCallback
-
-
-def solve(
-    cost: Cost, eps: float, hollow: bool, options: SolverOptions, threads: Threads
-) -> Solution:
-    """Project -C / eps onto the (hollow) symmetric bistochastic matrices, by the chosen solver."""
-    solver = options.solver
-    if solver == "auto":
-        solver = "newton" if cost.n <= CROSSING else "active-set"
-    max_iter = _MAX_ITER[solver] if options.max_iter is None else options.max_iter
-    if solver == "active-set":
-        return _solve_sparse(cost, eps, hollow, options, max_iter, threads)
-    return _solve_dense(cost, eps, hollow, options, max_iter, threads, solver)
+    solver: str = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    max_memory: float | None = None
+    progress: ProgressCallback = silent
 
 
-def _solve_dense(
-    cost: Cost,
-    eps: float,
-    hollow: bool,
-    options: SolverOptions,
-    max_iter: int,
-    threads: Threads,
-    solver: str,
-) -> Solution:
-    require_memory(
-        _DENSE_BYTES * cost.n**2,
-        what=f"solver={solver!r} with {cost.n} points",
-        remedy="solver='active-set' needs no n x n matrix",
-    )
-    C = cost.dense()
-    np.fill_diagonal(C, np.inf if hollow else cost.diagonal())
-    u = cost.shift.copy() if options.start is None else options.start
-    report = _reporter(options.progress, solver, cost.n)
-    dual = DenseDual(C, eps, threads)
-    if solver == "newton":
-        result = newton(dual, u, options.tol, max_iter, report)
-        u, history = result.u, result.history
-    else:
-        u, history = alternating(C, eps, u, hollow, options.tol, max_iter, report)
-    plan = dual.scores(u)
-    plan.data /= eps
-    return _solution(u, plan, 0.0, hollow, history, options.tol, solver)
+class Solver:
+    """The problems of one cost: project for any link and mass, each from the last potential.
 
+    Parameters
+    ----------
+    cost : the costs, in units of their mean.
+    hollow : whether the diagonal is forbidden.
+    options : how to solve.
+    threads : where to run.
+    """
 
-def _solve_sparse(
-    cost: Cost,
-    eps: float,
-    hollow: bool,
-    options: SolverOptions,
-    max_iter: int,
-    threads: Threads,
-) -> Solution:
-    budget = Budget(max_iter)
-    result, support, below = active_set(
-        cost, eps, hollow, options.start, options.tol, budget, threads, options.progress
-    )
-    plan = _plan(support, result.u, eps)
-    violation = 0.0 if below else np.inf  # unknown, so infinite: never a silent pass
-    return _solution(result.u, plan, violation, hollow, budget.history, options.tol, "active-set")
+    def __init__(self, cost: Cost, hollow: bool, options: Options, threads: Threads) -> None:
+        self.cost = cost
+        self.hollow = hollow
+        self.options = options
+        self.threads = threads
+        self.name = options.solver
+        if self.name == "auto":
+            self.name = "newton" if cost.n <= CROSSING else "active-set"
+        self._max_iter = options.max_iter or _MAX_ITER[self.name]
+        if self.name == "active-set":
+            self._active = ActiveSet(cost, hollow, threads, options.progress, options.max_memory)
+        else:
+            self._C = self._dense()
 
+    def solve(
+        self, link: Link, mass: float, start: FloatArray | None = None, tol: float | None = None
+    ) -> Solution:
+        """The plan `g([u_i + u_j - C_ij]_+) / mass` whose rows sum to one."""
+        tol = self.options.tol if tol is None else tol
+        aim = tol * (1 - 1e-6)  # the sums of the finished plan are rounded once more
+        if self.name == "active-set":
+            return self._sparse(link, mass, start, tol, aim)
+        if self.name == "newton":
+            return self._newton(link, mass, start, tol, aim)
+        return self._alternating(mass, start, tol, aim)
 
-def _solution(
-    u: FloatArray,
-    plan: csr_array,
-    violation: float,
-    hollow: bool,
-    history: tuple[float, ...],
-    tol: float,
-    solver: str,
-) -> Solution:
-    n_pairs = len(u) * (len(u) - 1) // 2 if hollow else len(u) * (len(u) + 1) // 2
-    return Solution(
-        u=u,
-        plan=plan,
-        violation=violation,
-        pairs_checked=n_pairs if violation < np.inf else 0,
-        n_iter=len(history),
-        history=history,
-        converged=marginal_error(plan) <= tol and violation == 0,
-        solver=solver,
-    )
+    def _dense(self) -> FloatArray:
+        n = self.cost.n
+        require_memory(
+            _DENSE_BYTES * n**2,
+            what=f"solver={self.name!r} with {n} points",
+            remedy="solver='active-set' needs no n x n matrix",
+            max_memory=self.options.max_memory,
+        )
+        C = self.cost.dense()
+        np.fill_diagonal(C, np.inf if self.hollow else self.cost.diagonal())
+        return C
 
+    def _newton(
+        self, link: Link, mass: float, start: FloatArray | None, tol: float, aim: float
+    ) -> Solution:
+        dual = DenseDual(self._C, link, mass, self.threads)
+        u = self._cold_start(link, mass) if start is None else start
+        result = newton(dual, u, aim, self._max_iter, self._reporter())
+        return self._solution(result.u, dual.plan(result.u), 0.0, result.history, tol)
 
-def _plan(support: Support, u: FloatArray, eps: float) -> csr_array:
-    """The matrix `[u_i + u_j - C_ij]_+ / eps` over the support, zeros dropped."""
-    n = len(u)
-    rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(support.indptr))
-    score = (u[rows] + u[support.indices]) - support.cost
-    keep = score > 0
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(rows[keep], minlength=n), out=indptr[1:])
-    dtype = np.int32 if indptr[-1] < 2**31 else np.int64
-    indices = support.indices[keep].astype(dtype, copy=False)
-    return csr_array((score[keep] / eps, indices, indptr.astype(dtype)), shape=(n, n))
+    def _cold_start(self, link: Link, mass: float) -> FloatArray:
+        """Potentials to start from: little mass is reached by way of larger masses."""
+        u = self.cost.shift.copy()
+        scale = link.score(np.array(mass))  # the score of a lone neighbour; eps if quadratic
+        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < _EASY]
+        for s in reversed(larger):
+            dual = DenseDual(self._C, link, float(link.entry(s)), self.threads)
+            u = newton(dual, u, _LOOSE, self._max_iter).u
+        return u
 
+    def _alternating(
+        self, mass: float, start: FloatArray | None, tol: float, aim: float
+    ) -> Solution:
+        u = self.cost.shift.copy() if start is None else start
+        u, history = alternating(
+            self._C, mass, u, self.hollow, aim, self._max_iter, self._reporter()
+        )
+        plan = DenseDual(self._C, Link(), mass, self.threads).plan(u)
+        return self._solution(u, plan, 0.0, history, tol)
 
-def _reporter(progress: ProgressCallback, stage: str, n: int) -> Callable[[int, float], None]:
-    def report(step: int, error: float) -> None:
-        progress(Progress(stage, n, step, 0, error))
+    def _sparse(
+        self, link: Link, mass: float, start: FloatArray | None, tol: float, aim: float
+    ) -> Solution:
+        cost, hollow, threads = self.cost, self.hollow, self.threads
+        guess = None
+        if start is not None:
+            guess = guess_from_potential(cost, link, mass, hollow, start, threads)
+        if guess is None:
+            guess = guess_from_parts(cost, link, mass, hollow, threads, self.options.progress)
+        self._active.require_memory(guess.neighbours)
+        budget = Budget(self._max_iter)
+        found = self._active.solve(link, mass, guess, aim, budget)
+        violation = 0.0 if found.certified else np.inf  # unknown, so infinite: no silent pass
+        return self._solution(found.u, found.plan, violation, tuple(budget.history), tol)
 
-    return report
+    def _solution(
+        self,
+        u: FloatArray,
+        plan: csr_array,
+        violation: float,
+        history: tuple[float, ...],
+        tol: float,
+    ) -> Solution:
+        known = violation < np.inf
+        return Solution(
+            u=u,
+            plan=plan,
+            violation=violation,
+            pairs_checked=number_of_pairs(len(u), self.hollow) if known else 0,
+            history=history,
+            converged=marginal_error(plan) <= tol and violation == 0,
+        )
+
+    def _reporter(self) -> Callable[[int, float], None]:
+        def report(step: int, error: float) -> None:
+            self.options.progress(Progress(self.name, self.cost.n, step, 0, error))
+
+        return report

@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -99,9 +100,7 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
     for change in (0.0, 2.0):
         W = a.matrix.copy()
         W.data[largest] *= change
-        broken = sparrot.Affinity(
-            W, a.potential, a.eps, a.mean_cost, a.certificate, 0, (), True, a.metric, a.solver
-        )
+        broken = replace(a, matrix=W)
         assert broken.check(X).violation >= 0.99 * a.eps * a.matrix.data[largest]
         assert broken.check(X).marginal_error > 1e-3
     with pytest.raises(sparrot.InvalidInputError, match="100 rows"):
@@ -129,7 +128,7 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
         ({"X": [[0, 1.0], [2, 0]], "metric": "precomputed"}, "symmetric.*\\(0, 1\\)"),
         ({"metric": "no-such"}, "metric='no-such' does not work"),
         ({"potential": np.zeros(3)}, "potential must be 31 finite numbers"),
-        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": 0}, "n_jobs must be a nonzero integer"),
     ],
 )
 def test_bad_input_is_named_with_its_remedy(arguments, message):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from problems import CLOUDS, half_squared, points
-from sparrot.cost import MatrixCost, PointCost, cost_block, make_cost
+from sparrot.cost import MatrixCost, PointCost, costs_to, make_cost
 from sparrot.errors import InvalidInputError
 
 
@@ -70,7 +70,7 @@ def test_cosine_is_one_minus_cosine():
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     cost = make_cost(X, "cosine")
     assert cost.dense() * cost.unit == pytest.approx(1 - unit @ unit.T, abs=1e-14)
-    assert cost_block(X[:5], X, "cosine") == pytest.approx(1 - unit[:5] @ unit.T, abs=1e-14)
+    assert costs_to(X, "cosine")(X[:5]) == pytest.approx(1 - unit[:5] @ unit.T, abs=1e-14)
 
 
 def test_other_metrics_are_distances():
@@ -85,7 +85,8 @@ def test_other_metrics_are_distances():
     [
         (np.ones((5, 2)), "sqeuclidean", "mean cost must be positive"),
         (np.array([[1e200, 0], [0, 1e200]]), "sqeuclidean", "finite, got inf.*rescale"),
-        (-np.ones((4, 4)), "precomputed", "mean cost must be positive"),
+        (np.full((5, 2), 0.1), "sqeuclidean", "all points are equal"),
+        (-np.ones((4, 4)), "precomputed", "sparrot.project"),
         (np.vstack([np.eye(3), np.zeros((1, 3))]), "cosine", "row 3 is"),
         (np.eye(3), "manhatten", "metric='manhatten' does not work"),
     ],

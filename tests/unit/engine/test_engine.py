@@ -39,7 +39,7 @@ def test_an_error_in_a_piece_reaches_the_caller_and_leaves_no_thread():
 
 
 def test_zero_jobs_are_refused():
-    with pytest.raises(InvalidInputError, match="n_jobs must not be 0"):
+    with pytest.raises(InvalidInputError, match="n_jobs must be a nonzero integer"):
         Threads(0)
 
 

@@ -5,7 +5,15 @@ from scipy.optimize import brentq
 from problems import half_squared, points
 from sparrot.cost import MatrixCost, PointCost
 from sparrot.engine import Threads
-from sparrot.support import Pairs, Support, levels_against, screen, screening, simplex_levels
+from sparrot.support import (
+    QUADRATIC,
+    Pairs,
+    Support,
+    levels_against,
+    screen,
+    screening,
+    simplex_levels,
+)
 
 
 def solve_by_bisection(s, mass):
@@ -32,7 +40,7 @@ def test_levels_against_a_part_solve_their_equation_without_the_twin(kind, mass)
     twin = np.array([0, -1, -1, 1, 300])
     u = np.random.default_rng(0).random(len(index))
     with Threads(2) as threads:
-        level, counts = levels_against(cost, rows, part, u, mass, twin, threads)
+        level, counts = levels_against(cost, rows, part, u, QUADRATIC, mass, twin, threads)
     C = half_squared(X)[np.ix_(rows, index)] / cost.unit
     C[[0, 3, 4], [0, 1, 300]] = np.inf
     assert level == pytest.approx(simplex_levels(u - C, mass), abs=1e-5)

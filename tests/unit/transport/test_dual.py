@@ -4,7 +4,7 @@ import pytest
 from problems import half_squared, points
 from sparrot.cost import PointCost
 from sparrot.engine import Threads
-from sparrot.support import Support, screen
+from sparrot.support import QUADRATIC, Support, screen
 from sparrot.transport.dual import DenseDual, SparseDual
 from sparrot.transport.newton import newton
 
@@ -18,8 +18,8 @@ def duals():
     r = np.full(80, 0.6)
     with Threads(2) as threads:
         support = Support.of(screen(cost, r, threads), 80)
-        ghosts = SparseDual(support, r, np.full(80, 5.0), 1.0, threads)
-        yield {"dense": DenseDual(C, 1.0, threads), "sparse": ghosts}
+        ghosts = SparseDual(support, r, np.full(80, 5.0), QUADRATIC, 1.0, threads)
+        yield {"dense": DenseDual(C, QUADRATIC, 1.0, threads), "sparse": ghosts}
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -51,7 +51,7 @@ def test_ghosts_bound_an_infeasible_problem():
     r = np.full(80, 0.1)  # far too low: hardly a pair is left
     with Threads(1) as threads:
         support = Support.of(screen(cost, r, threads), 80)
-        dual = SparseDual(support, r, np.full(80, 10.0), 1.0, threads)
+        dual = SparseDual(support, r, np.full(80, 10.0), QUADRATIC, 1.0, threads)
         result = newton(dual, np.zeros(80), 1e-9, 100)
     assert result.error <= 1e-9
     assert (result.u <= 0.1 + 1 / 10 + 1e-9).all()

@@ -1,0 +1,53 @@
+"""Signs that the default is a poor choice for the data, with the remedy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from sparrot.affinity.result import Affinity
+from sparrot.cost import MatrixCost, PointCost
+from sparrot.errors import AffinityWarning
+
+_FEW = 0.01  # of the points
+_MUCH = 0.5  # of the mean cost
+
+
+def warn_if_poor(affinity: Affinity, cost: PointCost | MatrixCost) -> None:
+    """Warn if outliers dominate the mean cost, or if the graph falls into pieces."""
+    for message in (_outliers(cost, affinity), _pieces(affinity)):
+        if message:
+            warnings.warn(message, AffinityWarning, stacklevel=3)
+
+
+def _outliers(cost: PointCost | MatrixCost, affinity: Affinity) -> str:
+    """Do a few points carry most of the mean cost? It is a sum of one share for each point."""
+    shares = cost.shares()
+    n_few = max(1, int(_FEW * cost.n))
+    far = np.argsort(shares)[::-1][:n_few]
+    total = float(shares[far].sum())
+    if cost.n < 1 / _FEW or total < _MUCH:
+        return ""
+    named = ", ".join(str(i) for i in far[:5]) + (", ..." if n_few > 5 else "")
+    return (
+        f"{n_few} of {cost.n} points (rows {named}) make up {total:.0%} of the mean cost, so that "
+        f"eps = {affinity.relative_eps:.3g} x mean cost gives {affinity.neighbours:.0f} neighbours "
+        "a row; drop these outliers, or ask for perplexity=30 instead of an eps"
+    )
+
+
+def _pieces(affinity: Affinity) -> str:
+    """Is the graph connected?"""
+    count, labels = connected_components(affinity.matrix, directed=False)
+    if count == 1:
+        return ""
+    sizes = np.sort(np.bincount(labels))[::-1]
+    pairs = int((sizes == 2).sum())
+    apart = f", {pairs} of them isolated pairs" if pairs else ""
+    return (
+        f"the graph has {count} components (the largest of {sizes[0]} points{apart}); spectral "
+        "methods will only find these. If the data is one piece, take a larger eps, or "
+        "eps='connected' for the smallest that connects it"
+    )
