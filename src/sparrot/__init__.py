@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparrot import datasets, errors, metrics
-    from sparrot.affinity import QOT, Affinity, perplexity, project, qot, qot_path
+    from sparrot.affinity import QOT, Affinity, eot, perplexity, project, qot, qot_path, tsallis
     from sparrot.engine import Progress
     from sparrot.errors import (
         AffinityWarning,
@@ -36,10 +36,12 @@ _HOME = {
     "Progress": "engine",
     "QOT": "affinity",
     "SparrotError": "errors",
+    "eot": "affinity",
     "perplexity": "affinity",
     "project": "affinity",
     "qot": "affinity",
     "qot_path": "affinity",
+    "tsallis": "affinity",
 }
 _ROOMS = ("datasets", "errors", "metrics")
 
@@ -55,12 +57,14 @@ __all__ = [
     "Progress",
     "SparrotError",
     "datasets",
+    "eot",
     "errors",
     "metrics",
     "perplexity",
     "project",
     "qot",
     "qot_path",
+    "tsallis",
 ]
 
 

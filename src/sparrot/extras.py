@@ -15,5 +15,5 @@ def load_extra(module: str, extra: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(
             f"this needs {module.partition('.')[0]}, which is not installed; "
-            f"run: pip install 'sparrot[{extra}]'"
+            f"install the extra {extra!r}, as in: pip install 'sparrot[{extra}]'"
         ) from error

@@ -21,6 +21,11 @@ def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
 
     Sparse input is made dense: costs need the distance between every two rows.
     """
+    if metric == "precomputed" and issparse(X):
+        raise InvalidInputError(
+            "a sparse cost matrix is ambiguous: a missing entry would be a cost of zero, the "
+            "nearest of all; pass a dense matrix of all costs, or the points themselves"
+        )
     X = as_array(X)
     if metric in ("precomputed", "kernel"):
         X = _as_symmetric(X, metric)
@@ -50,7 +55,7 @@ def as_array(X: Any, name: str = "X") -> PointArray:
             ensure_min_samples=0,
             input_name=name,
         )
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise InvalidInputError(str(error)) from error
     if not np.isfinite(array.sum()):  # cheap, and right unless finite numbers overflow
         _raise_where_not_finite(array, name)

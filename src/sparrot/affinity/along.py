@@ -30,6 +30,9 @@ class Problem(Protocol):
 
     n: int
 
+    def typical_eps(self) -> float:
+        """A relative eps to begin a search with, whatever outliers do to the mean cost."""
+
     def solve(self, eps: float, start: FloatArray | None, tol: float | None) -> Solution:
         """Solve for one eps; None stands for a cold start and for the tolerance asked for."""
 
@@ -80,17 +83,19 @@ class Along:
                 f"points), got {target:g}"
             )
 
+        start = float(np.log(self.problem.typical_eps()))
+
         def excess(log_eps: float) -> float:
             matrix = self.at(float(np.exp(log_eps)), _LOOSE).matrix
             return float(np.log(perplexity(matrix).mean() / target))
 
-        log_eps = find_root(excess, 0.0, slope=0.7, precision=_PERPLEXITY, what="perplexity")
+        log_eps = find_root(excess, start, slope=0.7, precision=_PERPLEXITY, what="perplexity")
         return self.at(float(np.exp(log_eps)))
 
     def connected(self) -> Affinity:
         """The affinity of the smallest eps, to 2 %, for which the graph is connected."""
         low, high = 0.0, np.inf
-        eps = 1.0
+        eps = self.problem.typical_eps()
         for _ in range(_MOST):
             if self.at(eps, _LOOSE).components == 1:
                 high = eps

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparrot.affinity.qot import qot
 from sparrot.cost import costs_to
 from sparrot.engine import Threads
+from sparrot.errors import InvalidInputError
 from sparrot.support import QUADRATIC
 from sparrot.transport import new_rows, twins
 from sparrot.types import PointArray
@@ -116,15 +117,20 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     def _validated(self, X: Any, reset: bool) -> PointArray:
         """Scikit-learn's own bookkeeping: shape, names of features, number of features."""
-        checked: PointArray = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,
-        )
-        return as_array(checked)
+        array = as_array(X)
+        try:
+            validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 1,
+            )
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from error
+        return array
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn needs to know."""

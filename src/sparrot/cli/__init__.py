@@ -20,8 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
     except NotConvergedError as error:
         return _complain(error, _NOT_CONVERGED)
-    except (SparrotError, OSError) as error:
+    except SparrotError as error:
         return _complain(error, _BAD_INPUT)
+    except OSError as error:
+        where = f"cannot write to {error.filename!r}: {error.strerror}" if error.filename else error
+        return _complain(where, _BAD_INPUT)
     except KeyboardInterrupt:
         return _complain("interrupted", _INTERRUPTED)
     return 0
@@ -41,7 +44,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: sparrot demo --output out",
     )
     demo.add_argument(
-        "--output", type=Path, default=Path("out"), metavar="DIR", help="where the figure goes"
+        "--output",
+        type=Path,
+        default=Path("out"),
+        metavar="DIR",
+        help="where the figure goes (default: out)",
     )
     demo.set_defaults(run=_demo)
     return parser

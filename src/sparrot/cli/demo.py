@@ -12,7 +12,8 @@ from sparrot.plot.demo import draw_demo
 
 def demo(folder: Path) -> None:
     """Run the demo, print its table and write its figure."""
-    load_extra("matplotlib", "plot").use("Agg")  # fail before the work, not after it
+    load_extra("matplotlib", "plot").use("Agg")
+    folder.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
     result = run_demo()
     n, d = result.spiral.X.shape
     print(f"The paper's spiral: {n} points, {d} dimensions, noise that varies along the curve.\n")

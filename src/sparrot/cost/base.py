@@ -45,6 +45,9 @@ class Cost(Protocol):
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit."""
 
+    def rows(self, index: slice) -> FloatArray:
+        """Costs of some points with all points, in float64."""
+
     def dense(self) -> FloatArray:
         """The whole matrix, n x n, as a new array, symmetric to the last bit."""
 

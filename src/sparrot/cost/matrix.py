@@ -67,6 +67,10 @@ class MatrixCost:
         part.shift = self.shift[index]
         return part
 
+    def rows(self, index: slice) -> FloatArray:
+        """Some rows of the matrix."""
+        return self._C[np.ix_(self._index[index], self._index)] / self.unit
+
     def dense(self) -> FloatArray:
         """A copy of the matrix, scaled."""
         C: FloatArray = self._C[np.ix_(self._index, self._index)] / self.unit

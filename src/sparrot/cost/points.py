@@ -32,6 +32,7 @@ class PointCost:
     def __init__(self, X: PointArray) -> None:
         self.n = len(X)
         self._X = X
+        self._to_all: Callable[[PointArray], FloatArray] | None = None
         self._centre: FloatArray = X.mean(axis=0, dtype=np.float64)
         squares = np.concatenate(
             [_squares(X[k : k + _BLOCK] - self._centre) for k in range(0, self.n, _BLOCK)]
@@ -82,16 +83,21 @@ class PointCost:
         """The cost between some of the points, in the same unit and about the same centre."""
         part = object.__new__(PointCost)
         part.n, part.unit, part._centre = len(index), self.unit, self._centre
+        part._to_all = None
         part._X, part.shift, part._z = self._X[index], self.shift[index], self._z[index]
         return part
+
+    def rows(self, index: slice) -> FloatArray:
+        """Costs of some points with all points."""
+        if self._to_all is None:
+            self._to_all = half_squared_distances(self._X)
+        return self._to_all(self._X[index]) / self.unit
 
     def dense(self) -> FloatArray:
         """The whole matrix, by blocks of rows."""
         C = np.empty((self.n, self.n))
-        to_all = half_squared_distances(self._X)
         for k in range(0, self.n, _BLOCK):
-            C[k : k + _BLOCK] = to_all(self._X[k : k + _BLOCK])
-        C /= self.unit
+            C[k : k + _BLOCK] = self.rows(slice(k, k + _BLOCK))
         np.maximum(C, C.T, out=C)
         return C
 

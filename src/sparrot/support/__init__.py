@@ -1,6 +1,6 @@
 """Costs -> candidate pairs: levels of points, and screening of all pairs against ceilings."""
 
-from sparrot.support.levels import levels_against, simplex_levels
+from sparrot.support.levels import block_levels, levels_against, simplex_levels
 from sparrot.support.link import QUADRATIC, Link, tsallis_link
 from sparrot.support.pairs import Pairs, Support, compressed, number_of_pairs
 from sparrot.support.screening import screen
@@ -10,6 +10,7 @@ __all__ = [
     "Link",
     "Pairs",
     "Support",
+    "block_levels",
     "compressed",
     "levels_against",
     "number_of_pairs",

@@ -19,6 +19,7 @@ from sparrot.support.link import QUADRATIC, Link
 from sparrot.types import FloatArray, IntArray
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
+_WORTH_COMPILING = 1_000_000  # entries of a block
 
 
 def levels_against(
@@ -74,6 +75,17 @@ def simplex_levels(S: FloatArray, mass: float | FloatArray, link: Link = QUADRAT
         moved = lower < v[falling]
         falling = falling[moved]
         v[falling] = lower[moved]
+    return v
+
+
+def block_levels(S: FloatArray, mass: float, link: Link) -> FloatArray:
+    """As `simplex_levels`; large blocks are worth a compiled loop."""
+    if S.size < _WORTH_COMPILING:
+        return simplex_levels(S, mass, link)
+    from sparrot.kernels import row_levels
+
+    v, counts = np.empty(len(S)), np.empty(len(S), np.int64)
+    row_levels(S, np.zeros(S.shape[1]), mass, link.factor, link.power, v, counts)
     return v
 
 

@@ -89,6 +89,7 @@ class ActiveSet:
         self.progress = progress
         self.max_memory = max_memory
         self._r = np.full(cost.n, -np.inf)
+        self._error = np.inf
         self._pairs = self._loops()
 
     def solve(
@@ -120,6 +121,7 @@ class ActiveSet:
         before = len(budget.history)
 
         def report(step: int, error: float) -> None:
+            self._error = error
             self.progress(Progress("newton", self.cost.n, before + step, 0, error))
 
         result = newton(dual, u, tol, budget.left, report)
@@ -168,7 +170,7 @@ class ActiveSet:
                     f"{found:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
                     f"are more than fit in memory; {FEWER_NEIGHBOURS}"
                 )
-            self.progress(Progress("screening", n, done, total))
+            self.progress(Progress("screening", n, done, total, self._error))
 
         return screen(self.cost, r, self.threads, rows, report)
 

@@ -20,10 +20,10 @@ import numpy as np
 from sparrot.transport.dual import Dual, DualState
 from sparrot.types import FloatArray
 
-_DELTA = 1e-5  # added to the diagonal: the Hessian is singular on bipartite components
+_DELTA = 1e-6  # added to the diagonal: the Hessian is singular on bipartite components
 _ARMIJO = 1e-4
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
-_MAX_CG = 500
+_MAX_CG = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def newton(
             u[lonely] += (dual.levels(u, lonely) - u[lonely]) / 2
             state = dual.state(u)
             continue
-        step = _direction(state, forcing=min(0.1, 0.3 * error**0.5))
+        step = _direction(state, error)
         found = _search(dual, u, state, step)
         if found is None:  # rounding: no step of any length improves
             break
@@ -75,8 +75,9 @@ def _error(dual: Dual, state: DualState) -> float:
     return float(np.abs(state.gradient).max()) / dual.mass
 
 
-def _direction(state: DualState, forcing: float) -> FloatArray:
-    """Conjugate gradients on the Newton system, until the residual has fallen by `forcing`."""
+def _direction(state: DualState, error: float) -> FloatArray:
+    """Conjugate gradients on the Newton system; the smaller the error, the more precisely."""
+    forcing = min(0.1, 0.3 * error**0.5)
     diagonal = state.diagonal + _DELTA * float(state.diagonal.mean())
     x = np.zeros_like(diagonal)
     r = -state.gradient

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot.engine import Threads
-from sparrot.support import Link, compressed, simplex_levels
+from sparrot.support import Link, block_levels, compressed
 from sparrot.types import FloatArray, IntArray, PointArray
 
 _BLOCK_ENTRIES = 4_000_000
@@ -39,7 +39,7 @@ def new_rows(
         own = np.flatnonzero(twin[rows] >= 0)
         S[own, twin[rows][own]] = -np.inf
         S -= S.max(axis=1, keepdims=True)  # however far the point is, no digit is lost
-        S += simplex_levels(S, mass, link)[:, None]
+        S += block_levels(S, mass, link)[:, None]
         i, j = np.nonzero(S > 0)
         return np.bincount(i, minlength=len(S)), j, link.entry(S[i, j]) / mass
 

@@ -21,7 +21,8 @@ class Certificate:
     Attributes
     ----------
     marginal_error : `max_i |(W1)_i - 1|`.
-    violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C.
+    violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C; infinite
+        where it is not known, as for a result that did not converge.
     pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
         themselves) are vouched for.
     exact : whether that is all of them.

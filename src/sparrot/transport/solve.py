@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sparrot.cost import Cost
 from sparrot.engine import Progress, ProgressCallback, Threads, require_memory, silent
 from sparrot.support import Link, number_of_pairs
-from sparrot.transport.active_set import ActiveSet, Budget
+from sparrot.transport.active_set import ActiveSet, Budget, Guess
 from sparrot.transport.alternating import alternating
 from sparrot.transport.dual import DenseDual
 from sparrot.transport.newton import newton
@@ -25,7 +25,9 @@ SOLVERS = ("auto", "newton", "active-set", "alternating")
 _MAX_ITER = {"newton": 2000, "active-set": 2000, "alternating": 100_000}
 _DENSE_BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
 _EASY = 0.1  # relative eps above which Newton starts well from anywhere
+_FEW = 6.0  # neighbours a row below which the sparse path comes down from larger masses
 _LOOSE = 1e-2  # marginal error on the way there
+_SWEEPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,11 @@ class Solver:
         u = self.cost.shift.copy()
         scale = link.score(np.array(mass))  # the score of a lone neighbour; eps if quadratic
         larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < _EASY]
+        if not link.linear:  # powers vanish far from the solution: come near by damped levels
+            dual = DenseDual(self._C, link, mass, self.threads)
+            every = np.arange(len(u))
+            for _ in range(_SWEEPS):
+                u = (u + dual.levels(u, every)) / 2
         for s in reversed(larger):
             dual = DenseDual(self._C, link, float(link.entry(s)), self.threads)
             u = newton(dual, u, _LOOSE, self._max_iter).u
@@ -119,17 +126,41 @@ class Solver:
     def _sparse(
         self, link: Link, mass: float, start: FloatArray | None, tol: float, aim: float
     ) -> Solution:
-        cost, hollow, threads = self.cost, self.hollow, self.threads
         guess = None
         if start is not None:
-            guess = guess_from_potential(cost, link, mass, hollow, start, threads)
+            guess = guess_from_potential(self.cost, link, mass, self.hollow, start, self.threads)
         if guess is None:
-            guess = guess_from_parts(cost, link, mass, hollow, threads, self.options.progress)
+            guess = self._sparse_cold_start(link, mass)
         self._active.require_memory(guess.neighbours)
         budget = Budget(self._max_iter)
         found = self._active.solve(link, mass, guess, aim, budget)
         violation = 0.0 if found.certified else np.inf  # unknown, so infinite: no silent pass
         return self._solution(found.u, found.plan, violation, tuple(budget.history), tol)
+
+    def _sparse_cold_start(self, link: Link, mass: float) -> Guess:
+        """A guess from parts; where neighbours are very few, by way of larger masses.
+
+        On the way down the support only shrinks, so that this costs no further screening.
+        """
+        scale = link.score(np.array(mass))
+        larger: list[float] = []
+        while True:
+            guess = guess_from_parts(
+                self.cost,
+                link,
+                larger[-1] if larger else mass,
+                self.hollow,
+                self.threads,
+                self.options.progress,
+            )
+            if guess.neighbours >= _FEW or len(larger) >= 10:
+                break
+            larger.append(float(link.entry(scale * 10.0 ** (len(larger) + 1))))
+        for m in reversed(larger):
+            u = self._active.solve(link, m, guess, _LOOSE, Budget(self._max_iter)).u
+            slack = np.full(len(u), float(link.score(np.array(m / (10 * _FEW)))))
+            guess = Guess(u, slack, _FEW)
+        return guess
 
     def _solution(
         self,

@@ -9,6 +9,8 @@ pairs.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparrot.cost import Cost
@@ -54,7 +56,9 @@ def guess_from_parts(
         u = problem.solve(link, part_mass, guess, _COARSE, Budget(_STEPS)).u
     progress(Progress("extending", n, 0))
     every = np.arange(n, dtype=np.int32)
-    return _extend(cost, every, index, part, u, link, part_mass, threads)
+    guess = _extend(cost, every, index, part, u, link, part_mass, threads)
+    raised = part_mass / (mass * part.n / n)  # with that much more mass than its share
+    return replace(guess, neighbours=guess.neighbours / raised)
 
 
 def guess_from_potential(

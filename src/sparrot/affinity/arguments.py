@@ -1,0 +1,32 @@
+"""Arguments that all affinities share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sparrot.engine import silent
+from sparrot.errors import InvalidInputError
+from sparrot.transport import SOLVERS, Options
+from sparrot.validation import as_choice, as_max_iter, as_positive, as_tolerance
+
+
+def as_options(solver: Any, tol: Any, max_iter: Any, max_memory: Any, progress: Any) -> Options:
+    """How to solve."""
+    if max_memory is not None:
+        max_memory = as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
+    if progress is not None and not callable(progress):
+        raise InvalidInputError(f"progress must be a function of a Progress, got {progress!r}")
+    return Options(
+        solver=as_choice(solver, "solver", SOLVERS),
+        tol=as_tolerance(tol),
+        max_iter=as_max_iter(max_iter),
+        max_memory=max_memory,
+        progress=progress or silent,
+    )
+
+
+def as_public_metric(metric: Any) -> str:
+    """The name of a metric; `"kernel"` is the affair of `project`."""
+    if metric == "kernel" or not isinstance(metric, str):
+        raise InvalidInputError(f"metric must be the name of a metric, got {metric!r}")
+    return metric
