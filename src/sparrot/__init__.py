@@ -11,7 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparrot import datasets, errors, metrics
-    from sparrot.affinity import QOT, Affinity, eot, perplexity, project, qot, qot_path, tsallis
+    from sparrot.affinity import (
+        EOT,
+        KNN,
+        MAGIC,
+        QOT,
+        Affinity,
+        Coupling,
+        Epanechnikov,
+        Gaussian,
+        GaussianL2,
+        Tsallis,
+        eot,
+        epanechnikov,
+        first_order,
+        gaussian,
+        gaussian_l2,
+        knn,
+        magic,
+        match,
+        perplexity,
+        project,
+        qot,
+        qot_path,
+        transport,
+        tsallis,
+    )
     from sparrot.engine import Progress
     from sparrot.errors import (
         AffinityWarning,
@@ -21,49 +46,81 @@ if TYPE_CHECKING:
         NotEnoughMemoryError,
         SparrotError,
     )
-    from sparrot.transport import Certificate
+    from sparrot.solvers import Certificate
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Affinity": "affinity",
     "AffinityWarning": "errors",
-    "Certificate": "transport",
+    "Certificate": "solvers",
+    "Coupling": "affinity",
+    "EOT": "affinity",
+    "Epanechnikov": "affinity",
+    "Gaussian": "affinity",
+    "GaussianL2": "affinity",
     "InvalidInputError": "errors",
+    "KNN": "affinity",
+    "MAGIC": "affinity",
     "MissingExtraError": "errors",
     "NotConvergedError": "errors",
     "NotEnoughMemoryError": "errors",
     "Progress": "engine",
     "QOT": "affinity",
     "SparrotError": "errors",
+    "Tsallis": "affinity",
     "eot": "affinity",
+    "epanechnikov": "affinity",
+    "first_order": "affinity",
+    "gaussian": "affinity",
+    "gaussian_l2": "affinity",
+    "knn": "affinity",
+    "magic": "affinity",
+    "match": "affinity",
     "perplexity": "affinity",
     "project": "affinity",
     "qot": "affinity",
     "qot_path": "affinity",
+    "transport": "affinity",
     "tsallis": "affinity",
 }
 _ROOMS = ("datasets", "errors", "metrics")
 
 __all__ = [
+    "EOT",
+    "KNN",
+    "MAGIC",
     "QOT",
     "Affinity",
     "AffinityWarning",
     "Certificate",
+    "Coupling",
+    "Epanechnikov",
+    "Gaussian",
+    "GaussianL2",
     "InvalidInputError",
     "MissingExtraError",
     "NotConvergedError",
     "NotEnoughMemoryError",
     "Progress",
     "SparrotError",
+    "Tsallis",
     "datasets",
     "eot",
+    "epanechnikov",
     "errors",
+    "first_order",
+    "gaussian",
+    "gaussian_l2",
+    "knn",
+    "magic",
+    "match",
     "metrics",
     "perplexity",
     "project",
     "qot",
     "qot_path",
+    "transport",
     "tsallis",
 ]
 

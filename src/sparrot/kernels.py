@@ -285,3 +285,26 @@ def weighted_rows(
         for e in range(indptr[i], indptr[i] + degree[i]):
             total += weight[e] * x[active[e]]
         out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def score_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    starts: Array,
+    start: int,
+    stop: int,
+    columns: Array,
+    scores: Array,
+) -> None:
+    """Write the positive scores `u_i + u_j - C_ij` of rows start..stop, and their columns."""
+    for i in range(start, stop):
+        k = starts[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            score = u[i] + u[indices[e]] - cost[e]
+            if score > 0:
+                columns[k] = indices[e]
+                scores[k] = score
+                k += 1

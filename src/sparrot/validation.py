@@ -86,6 +86,14 @@ def as_max_iter(value: Any) -> int | None:
     return int(value)
 
 
+def as_count(value: Any, name: str, most: int) -> int:
+    """An integer from 1 to `most`."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not 1 <= int(value) <= most:
+        raise InvalidInputError(f"{name} must be an integer from 1 to {most}, got {value!r}")
+    return int(value)
+
+
 def as_flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -18,7 +18,7 @@ FLOW = [
     ("validation",),
     ("cost",),
     ("support",),
-    ("transport",),
+    ("solvers",),
     ("affinity",),
     ("operators",),
     ("embedding",),

@@ -1,9 +1,53 @@
 """The named affinities: functions, estimators, and their one result type."""
 
+from sparrot.affinity.baselines import (
+    epanechnikov,
+    first_order,
+    gaussian,
+    gaussian_l2,
+    knn,
+    magic,
+)
 from sparrot.affinity.eot import eot, tsallis
-from sparrot.affinity.estimator import QOT
+from sparrot.affinity.estimator import (
+    EOT,
+    KNN,
+    MAGIC,
+    QOT,
+    Epanechnikov,
+    Gaussian,
+    GaussianL2,
+    Tsallis,
+)
+from sparrot.affinity.match import match
 from sparrot.affinity.perplexity import perplexity
 from sparrot.affinity.qot import project, qot, qot_path
 from sparrot.affinity.result import Affinity
+from sparrot.affinity.transport import Coupling, transport
 
-__all__ = ["QOT", "Affinity", "eot", "perplexity", "project", "qot", "qot_path", "tsallis"]
+__all__ = [
+    "EOT",
+    "KNN",
+    "MAGIC",
+    "QOT",
+    "Affinity",
+    "Coupling",
+    "Epanechnikov",
+    "Gaussian",
+    "GaussianL2",
+    "Tsallis",
+    "eot",
+    "epanechnikov",
+    "first_order",
+    "gaussian",
+    "gaussian_l2",
+    "knn",
+    "magic",
+    "match",
+    "perplexity",
+    "project",
+    "qot",
+    "qot_path",
+    "transport",
+    "tsallis",
+]

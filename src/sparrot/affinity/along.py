@@ -15,13 +15,14 @@ import numpy as np
 from sparrot.affinity.perplexity import perplexity
 from sparrot.affinity.result import Affinity
 from sparrot.errors import InvalidInputError, NotConvergedError
-from sparrot.transport import Solution
+from sparrot.solvers import Solution
 from sparrot.types import FloatArray
 
 _LOOSE = 1e-4  # marginal error while eps is not yet known
 _PERPLEXITY = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-7, 1e7)  # of relative eps
+_STRIDE = 3.0  # longest step of a search, in log eps
 _MOST = 60  # solves in one search
 
 
@@ -62,18 +63,19 @@ class Along:
         affinity = replace(self.problem.affinity(solution, eps), n_solves=self.n_solves)
         if not solution.converged:
             raise NotConvergedError(_complaint(affinity), affinity)
-        self._known = [*self._known[-1:], (float(np.log(eps)), solution.u)]
+        self._known = [*self._known[-2:], (float(np.log(eps)), solution.u)]
         return affinity
 
     def _predicted(self, log_eps: float) -> FloatArray | None:
-        """Potentials on the line through the last two solutions, over log eps."""
+        """Potentials on the parabola (or line) through the last solutions, over log eps."""
         if not self._known:
             return self._start
-        x, u = self._known[-1]
-        if len(self._known) < 2 or self._known[0][0] == x:
-            return u
-        x0, u0 = self._known[0]
-        return u + (u - u0) * float(np.clip((log_eps - x) / (x - x0), -1.5, 1.5))
+        nodes = [x for x, _ in self._known]
+        spread = max(nodes) - min(nodes)
+        if spread == 0 or abs(log_eps - nodes[-1]) > spread or len(set(nodes)) < len(nodes):
+            return self._known[-1][1]  # too far to extrapolate
+        weights = [np.prod([(log_eps - y) / (x - y) for y in nodes if y != x]) for x in nodes]
+        return np.asarray(sum(w * u for w, (_, u) in zip(weights, self._known, strict=True)))
 
     def perplexity(self, target: float) -> Affinity:
         """The affinity whose mean perplexity is the target, to 1 %."""
@@ -93,7 +95,10 @@ class Along:
         return self.at(float(np.exp(log_eps)))
 
     def connected(self) -> Affinity:
-        """The affinity of the smallest eps, to 2 %, for which the graph is connected."""
+        """An eps for which the graph is connected, but no longer 2 % below it.
+
+        Where connectedness is not monotone in eps there may be other such values.
+        """
         low, high = 0.0, np.inf
         eps = self.problem.typical_eps()
         for _ in range(_MOST):
@@ -122,28 +127,27 @@ def find_root(
 ) -> float:
     """Find x with `|excess(x)| <= precision` for an increasing function of log eps.
 
-    Secant steps that must stay inside the bracket found so far, bisection where they do not.
+    Secant steps, no longer than a factor of twenty in eps; once the root is bracketed they must
+    stay inside the bracket, and where they do not it is halved.
     """
-    low, high = np.log(_RANGE[0]), np.log(_RANGE[1])
-    inside_low, inside_high = False, False
-    previous: tuple[float, float] | None = None
+    low, high = (float(np.log(end)) for end in _RANGE)
+    bracket = [-np.inf, np.inf]
+    before: tuple[float, float] | None = None
+    y = np.inf
     for _ in range(_MOST):
         y = excess(x)
         if abs(y) <= precision:
             return x
-        if y < 0:
-            low, inside_low = x, True
-        else:
-            high, inside_high = x, True
-        if previous is not None and x != previous[0]:
-            secant = (y - previous[1]) / (x - previous[0])
-            slope = float(np.clip(secant, 0.05, 5.0)) if secant > 0 else slope
-        previous = x, y
-        x = x - y / slope
-        if not low < x < high:
-            if not (inside_low and inside_high) and not low < x < high:
-                break
-            x = (low + high) / 2
+        bracket[int(y > 0)] = x
+        if before is not None and (y - before[1]) * (x - before[0]) > 0:
+            slope = float(np.clip((y - before[1]) / (x - before[0]), 0.05, 5.0))
+        before = x, y
+        following = float(np.clip(x + np.clip(-y / slope, -_STRIDE, _STRIDE), low, high))
+        if np.isfinite(bracket).all() and not bracket[0] < following < bracket[1]:
+            following = sum(bracket) / 2
+        if following == x:
+            break
+        x = following
     raise InvalidInputError(
         f"no eps between {_RANGE[0]:g} and {_RANGE[1]:g} times the mean cost gives that {what}: "
         f"the nearest was off by a factor {np.exp(abs(y)):.2f}; ask for a value that is attained"

@@ -6,7 +6,7 @@ from typing import Any
 
 from sparrot.engine import silent
 from sparrot.errors import InvalidInputError
-from sparrot.transport import SOLVERS, Options
+from sparrot.solvers import SOLVERS, Options
 from sparrot.validation import as_choice, as_max_iter, as_positive, as_tolerance
 
 

@@ -1,21 +1,207 @@
-"""Affinities that people use now, for contrast."""
+"""Affinities that people use now: k-NN graphs, kernels, and MAGIC's diffusion operator."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.neighbors import kneighbors_graph
+from scipy.sparse import csr_array, diags_array
+from scipy.special import gamma
+from sklearn.neighbors import NearestNeighbors
 
+from sparrot.affinity.qot import project
+from sparrot.affinity.result import Affinity
 from sparrot.cost import make_cost
-from sparrot.types import FloatArray, PointArray
+from sparrot.errors import InvalidInputError
+from sparrot.types import FloatArray
+from sparrot.validation import as_count, as_points, as_positive
 
 
-def knn(X: PointArray, k: int) -> csr_array:
-    """Unit weights between each point and its k nearest others, symmetrised by the maximum."""
-    graph = csr_array(kneighbors_graph(X, k, mode="connectivity", include_self=False))
-    return graph.maximum(graph.T)
+def knn(X: Any, k: int = 15, *, neighbours: Any = None) -> Affinity:
+    """Unit weights between each point and its k nearest others, symmetrised by the maximum.
+
+    Parameters
+    ----------
+    X : (n, p) points.
+    k : number of neighbours, the point itself not counted.
+    neighbours : a transformer with the interface of `sklearn.neighbors.KNeighborsTransformer` to
+        search with (an approximate one, say); exact search if None.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.knn(np.arange(5.0)[:, None], 1).matrix.toarray().astype(int)
+    array([[0, 1, 0, 0, 0],
+           [1, 0, 1, 0, 0],
+           [0, 1, 0, 1, 0],
+           [0, 0, 1, 0, 1],
+           [0, 0, 0, 1, 0]])
+    """
+    points = as_points(X)
+    k = as_count(k, "k", len(points) - 1)
+    if neighbours is None:
+        graph = NearestNeighbors(n_neighbors=k).fit(points).kneighbors_graph()
+    else:
+        graph = _nearest_others(csr_array(neighbours.fit_transform(points)), k)
+    graph = csr_array(graph)
+    return Affinity(
+        "knn", graph.maximum(graph.T), make_cost(points, "sqeuclidean").unit, "sqeuclidean"
+    )
 
 
-def gaussian(X: PointArray, bandwidth: float) -> FloatArray:
-    """The dense kernel `exp(-C_ij / h)`, with the bandwidth h relative to the mean cost."""
-    return np.exp(-make_cost(X, "sqeuclidean").dense() / bandwidth)
+def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> Affinity:
+    """The dense kernel `exp(-C_ij / h)`, with the bandwidth h relative to the mean cost.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.gaussian(np.array([[0.0], [2.0]])).matrix.round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+    C, unit, h = _dense_costs(X, bandwidth, metric)
+    return Affinity("gaussian", np.exp(-C / h), unit, metric, hollow=False)
+
+
+def epanechnikov(
+    X: Any, bandwidth: float | None = None, *, eps: float = 1.0, metric: str = "sqeuclidean"
+) -> Affinity:
+    """The kernel `[1 - C_ij / h]_+`, with h relative to the mean cost.
+
+    The paper's table ties the bandwidth to the eps of QOT by `h = eps^(2/3)`, which is the default.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.epanechnikov(np.array([[0.0], [1.0], [3.0]]), 0.75).matrix.toarray().round(4)
+    array([[1.    , 0.5714, 0.    ],
+           [0.5714, 1.    , 0.    ],
+           [0.    , 0.    , 1.    ]])
+    """
+    if bandwidth is None:
+        bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
+    C, unit, h = _dense_costs(X, bandwidth, metric)
+    matrix = csr_array(np.maximum(1 - C / h, 0))
+    return Affinity("epanechnikov", matrix, unit, metric, hollow=False)
+
+
+def gaussian_l2(X: Any, bandwidth: float = 1.0, *, hollow: bool = True) -> Affinity:
+    """The Frobenius projection of the Gaussian kernel (Zass and Shashua), as `project` does it.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> sparrot.gaussian_l2(X).certificate.marginal_error <= 1e-8
+    True
+    """
+    return project(gaussian(X, bandwidth).matrix, hollow=hollow)
+
+
+def magic(
+    X: Any, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
+) -> Affinity:
+    r"""MAGIC's diffusion operator (van Dijk et al.), a power of a Markov matrix.
+
+    :math:`K_{ij} = \exp(-(d_{ij} / \sigma_i)^{decay})` over the nearest neighbours, the bandwidth
+    :math:`\sigma_i` being the distance to the k-th; symmetrised by the mean, rows scaled to one,
+    and raised to the power t. Each point is its own neighbour. The result is not symmetric.
+
+    Parameters
+    ----------
+    X : (n, p) points.
+    k : the neighbour that sets the bandwidth, the point itself not counted.
+    k_max : neighbours with an affinity, 3 k by default.
+    decay : how fast the kernel falls off.
+    t : power.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((60, 3))
+    >>> bool(np.allclose(sparrot.magic(X).matrix.sum(axis=1), 1))
+    True
+    """
+    points = as_points(X)
+    n = len(points)
+    k = as_count(k, "k", n - 1)
+    k_max = min(3 * k, n - 1) if k_max is None else as_count(k_max, "k_max", n - 1)
+    search = NearestNeighbors(n_neighbors=max(k, k_max)).fit(points)
+    distances, indices = search.kneighbors()
+    sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
+    weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
+    rows = np.repeat(np.arange(n), k_max)
+    K = csr_array((weights.ravel(), (rows, indices[:, :k_max].ravel())), shape=(n, n))
+    K = (K + K.T) / 2 + diags_array(np.ones(n)).tocsr()
+    M = csr_array(diags_array(1 / K.sum(axis=1)) @ K)
+    power = M
+    for _ in range(as_count(t, "t", 10**6) - 1):
+        power = power @ M
+    unit = make_cost(points, "sqeuclidean").unit
+    return Affinity("magic", csr_array(power), unit, "sqeuclidean", hollow=False)
+
+
+def first_order(
+    X: Any, eps: float = 1.0, *, dimension: int, volume: float, metric: str = "sqeuclidean"
+) -> Affinity:
+    r"""The kernel that QOT tends to on a manifold: a potential that is the same everywhere.
+
+    On a manifold of dimension d and volume V, sampled evenly by N points, mass balance
+    :math:`\sum_j [2u - C_{ij}]_+ = \varepsilon` becomes an integral over a ball, and
+
+    .. math:: 2u = K_{\varepsilon, N} = C_d \Bigl( \frac{\varepsilon}{2^{d/2} N} \Bigr)^{2/(d+2)},
+              \qquad C_d = \Bigl( \frac{V}{|S^{d-1}|} \frac{d (d+2)}{2} \Bigr)^{2/(d+2)},
+
+    the paper's C_d, its K in our units (costs halved, rows of mass one). The kernel is
+    :math:`[K_{\varepsilon, N} - C_{ij}]_+ / \varepsilon` off the diagonal.
+
+    Parameters
+    ----------
+    X, eps, metric : as for `qot`.
+    dimension, volume : intrinsic dimension d and volume V of the manifold, in the units of X.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> t = 2 * np.pi * np.arange(400) / 400
+    >>> X = np.c_[np.cos(t), np.sin(t)]
+    >>> K = sparrot.first_order(X, 0.1, dimension=1, volume=2 * np.pi).matrix
+    >>> W = sparrot.qot(X, 0.1).matrix
+    >>> bool(abs(K - W).max() < 0.1 * W.max())
+    True
+    """
+    d = as_count(dimension, "dimension", 10**3)
+    V = as_positive(volume, "volume", "it is the volume of the manifold in the units of X")
+    C, unit, relative = _dense_costs(X, eps, metric)
+    eps = relative * unit
+    sphere = 2 * np.pi ** (d / 2) / gamma(d / 2)
+    C_d = (V / sphere * d * (d + 2) / 2) ** (2 / (d + 2))
+    K_eps_N = C_d * (eps / (2 ** (d / 2) * len(C))) ** (2 / (d + 2))
+    K = np.maximum(K_eps_N - C * unit, 0) / eps
+    np.fill_diagonal(K, 0)
+    potential = np.full(len(C), K_eps_N / 2)
+    return Affinity("first-order", csr_array(K), unit, metric, potential, eps)
+
+
+def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:
+    h = as_positive(bandwidth, "bandwidth", "it is relative to the mean cost, 1.0 is a good start")
+    cost = make_cost(as_points(X, metric), metric)
+    return cost.dense(), cost.unit, h
+
+
+def _nearest_others(graph: csr_array, k: int) -> csr_array:
+    """Unit weights for the k nearest in each row of a graph of distances, the point left out."""
+    rows, columns = [], []
+    for i in range(graph.shape[0]):
+        row = slice(graph.indptr[i], graph.indptr[i + 1])
+        others = graph.indices[row] != i
+        nearest = np.argsort(graph.data[row][others], kind="stable")[:k]
+        if len(nearest) < k:
+            raise InvalidInputError(
+                f"the neighbours transformer gave point {i} only {len(nearest)} neighbours, and k "
+                f"is {k}; let it search for more"
+            )
+        columns.append(graph.indices[row][others][nearest])
+        rows.append(np.full(k, i))
+    pairs = np.concatenate(rows), np.concatenate(columns)
+    return csr_array((np.ones(len(pairs[0])), pairs), shape=graph.shape)

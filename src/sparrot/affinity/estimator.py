@@ -1,4 +1,4 @@
-"""The QOT affinity as a scikit-learn estimator."""
+"""The affinities as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -10,110 +10,44 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sparrot.affinity.baselines import epanechnikov, gaussian, gaussian_l2, knn, magic
+from sparrot.affinity.eot import eot, tsallis
 from sparrot.affinity.qot import qot
+from sparrot.affinity.result import Affinity
 from sparrot.cost import costs_to
 from sparrot.engine import Threads
 from sparrot.errors import InvalidInputError
-from sparrot.support import QUADRATIC
-from sparrot.transport import new_rows, twins
-from sparrot.types import PointArray
+from sparrot.solvers import new_rows, twins
+from sparrot.support import QUADRATIC, Link, tsallis_link
+from sparrot.types import FloatArray, PointArray
 from sparrot.validation import as_array
 
 
-class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Sparse bistochastic affinity of the training points, and rows for new ones.
-
-    Parameters
-    ----------
-    eps, metric, hollow, solver, tol, max_iter, n_jobs : as for `sparrot.qot`.
+class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
+    """What all affinity estimators share: `fit` and `fit_transform`.
 
     Attributes
     ----------
-    affinity_ : (n, n) `csr_array`: symmetric, nonnegative, rows sum to one, zero diagonal.
-    potential_ : (n,) dual potential in the units of the cost.
-    eps_ : eps in the same units.
-    certificate_ : `sparrot.Certificate` of optimality.
-    n_iter_ : Newton steps taken.
+    affinity_ : (n, n) matrix.
+    result_ : the `sparrot.Affinity`, with everything that is known about it.
     n_features_in_ : number of columns seen by `fit`.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> X = np.random.default_rng(0).standard_normal((100, 4))
-    >>> model = sparrot.QOT(eps=0.5).fit(X)
-    >>> rows = model.transform(X[:3] + 0.01)          # new points against the training points
-    >>> rows.shape, bool(np.allclose(rows.sum(axis=1), 1))
-    ((3, 100), True)
     """
 
-    def __init__(
-        self,
-        eps: float = 1.0,
-        *,
-        metric: str = "sqeuclidean",
-        hollow: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.eps = eps
-        self.metric = metric
-        self.hollow = hollow
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    def _build(self, X: PointArray) -> Affinity:
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Build the affinity of the rows of X."""
         X = self._validated(X, reset=True)
-        result = qot(
-            X,
-            self.eps,
-            metric=self.metric,
-            hollow=self.hollow,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
-        assert result.potential is not None
-        assert result.eps is not None
-        self.affinity_ = result.matrix
-        self.potential_ = result.potential
-        self.eps_ = result.eps
-        self.certificate_ = result.certificate
-        self.n_iter_ = result.n_iter
+        self.result_ = self._build(X)
+        self.affinity_ = self.result_.matrix
         self._fit_X = X.copy()
         self._n_features_out = len(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> csr_array:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Build the affinity of the rows of X and return it."""
         return self.fit(X).affinity_.copy()
-
-    def transform(self, X: Any) -> csr_array:
-        """Rows of new points against the training points; each sums to one.
-
-        A row that equals a training point is that point, so it gets no affinity to itself (unless
-        `hollow=False`); on the training data this returns `affinity_`.
-        """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        if np.array_equal(X, self._fit_X):
-            return self.affinity_.copy()
-        twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
-        costs = costs_to(self._fit_X, self.metric)
-        with Threads(self.n_jobs) as threads:
-            return new_rows(
-                lambda rows: costs(X[rows]),
-                twin,
-                self.potential_,
-                QUADRATIC,
-                self.eps_,
-                threads,
-            )
 
     def _validated(self, X: Any, reset: bool) -> PointArray:
         """Scikit-learn's own bookkeeping: shape, names of features, number of features."""
@@ -136,6 +70,307 @@ class QOT(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         """What scikit-learn needs to know."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64"]
+        tags.input_tags.pairwise = getattr(self, "metric", "") == "precomputed"
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):  # type: ignore[misc]
+    """Affinities of regularised transport: they have potentials, and rows for new points.
+
+    Attributes
+    ----------
+    affinity_ : (n, n) matrix: symmetric, nonnegative, rows sum to one.
+    potential_ : (n,) dual potential in the units of the cost.
+    eps_ : eps in the same units.
+    certificate_ : `sparrot.Certificate` of optimality.
+    n_iter_ : Newton steps of the last solve.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Build the affinity of the rows of X."""
+        super().fit(X)
+        self.potential_ = self.result_.potential
+        self.eps_ = self.result_.eps
+        self.certificate_ = self.result_.certificate
+        self.n_iter_ = self.result_.n_iter
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Build the affinity of the rows of X and return it."""
+        return self.fit(X).affinity_.copy()
+
+    def transform(self, X: Any) -> Any:
+        """Rows of new points against the training points; each sums to one.
+
+        A row that equals a training point is that point (the first, if there are several), so it
+        gets no affinity to itself unless `hollow=False`; on the training data as a whole this
+        returns `affinity_`.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        if np.array_equal(X, self._fit_X):
+            return self.affinity_.copy()
+        twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
+        costs = costs_to(self._fit_X, self.metric)
+        with Threads(self.n_jobs) as threads:
+            return self._rows(lambda rows: costs(X[rows]), twin, threads)
+
+    def _rows(self, costs: Any, twin: Any, threads: Threads) -> csr_array:
+        link, mass, u = self._regulariser()
+        return new_rows(costs, twin, u, link, mass, threads)
+
+    def _regulariser(self) -> tuple[Link, float, FloatArray]:
+        assert self.eps_ is not None
+        assert self.potential_ is not None
+        return QUADRATIC, self.eps_, self.potential_
+
+
+class QOT(TransportEstimator):
+    """Sparse bistochastic affinity of the training points, and rows for new ones.
+
+    Parameters
+    ----------
+    eps, perplexity, metric, hollow, solver, tol, max_iter, n_jobs : as for `sparrot.qot`.
+
+    Attributes
+    ----------
+    affinity_ : (n, n) `csr_array`: symmetric, nonnegative, rows sum to one, zero diagonal.
+    potential_ : (n,) dual potential in the units of the cost.
+    eps_ : eps in the same units.
+    certificate_ : `sparrot.Certificate` of optimality.
+    result_ : the `sparrot.Affinity` with all of these.
+    n_iter_ : Newton steps of the last solve.
+    n_features_in_ : number of columns seen by `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> model = sparrot.QOT(eps=0.5).fit(X)
+    >>> rows = model.transform(X[:3] + 0.01)          # new points against the training points
+    >>> rows.shape, bool(np.allclose(rows.sum(axis=1), 1))
+    ((3, 100), True)
+    """
+
+    def __init__(
+        self,
+        eps: float | str | None = None,
+        *,
+        perplexity: float | None = None,
+        metric: str = "sqeuclidean",
+        hollow: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.perplexity = perplexity
+        self.metric = metric
+        self.hollow = hollow
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _build(self, X: PointArray) -> Affinity:
+        return qot(X, **self.get_params())
+
+
+class EOT(TransportEstimator):
+    """Entropic bistochastic affinity of the training points, and rows for new ones.
+
+    Parameters
+    ----------
+    eps, perplexity, metric, hollow, drop, tol, max_iter, n_jobs : as for `sparrot.eot`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> sparrot.EOT(perplexity=15).fit_transform(X).shape
+    (100, 100)
+    """
+
+    def __init__(
+        self,
+        eps: float | str | None = None,
+        *,
+        perplexity: float | None = None,
+        metric: str = "sqeuclidean",
+        hollow: bool = True,
+        drop: float | None = None,
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.perplexity = perplexity
+        self.metric = metric
+        self.hollow = hollow
+        self.drop = drop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _build(self, X: PointArray) -> Affinity:
+        return eot(X, **self.get_params())
+
+    def _rows(self, costs: Any, twin: Any, threads: Threads) -> Any:
+        """Rows `softmax_j((u_j - c_j) / eps)`."""
+        assert self.eps_ is not None
+        S = (self.potential_ - costs(slice(None))) / self.eps_
+        own = np.flatnonzero(twin >= 0)
+        S[own, twin[own]] = -np.inf
+        W = np.exp(S - S.max(axis=1, keepdims=True))
+        W /= W.sum(axis=1, keepdims=True)
+        if self.drop is None:
+            return W
+        return csr_array(np.where(self.drop / W.shape[1] <= W, W, 0))
+
+
+class Tsallis(TransportEstimator):
+    """Affinity of the q-family, between QOT and EOT, and rows for new points.
+
+    Parameters
+    ----------
+    eps, q, perplexity, metric, hollow, solver, tol, max_iter, n_jobs : as for `sparrot.tsallis`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> sparrot.Tsallis(eps=0.1, q=0.5).fit(X).transform(X[:2] + 0.1).shape
+    (2, 100)
+    """
+
+    def __init__(
+        self,
+        eps: float | str | None = None,
+        q: float = 0.5,
+        *,
+        perplexity: float | None = None,
+        metric: str = "sqeuclidean",
+        hollow: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.q = q
+        self.perplexity = perplexity
+        self.metric = metric
+        self.hollow = hollow
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _build(self, X: PointArray) -> Affinity:
+        return tsallis(X, **self.get_params())
+
+    def _regulariser(self) -> tuple[Link, float, FloatArray]:
+        assert self.eps_ is not None
+        assert self.potential_ is not None
+        shift = self.eps_ / (2 * (1 - self.q))
+        return tsallis_link(self.eps_, self.q), 1.0, self.potential_ + shift
+
+
+class KNN(AffinityEstimator):
+    """The symmetrised k-nearest-neighbour graph; see `sparrot.knn`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.KNN(k=1).fit_transform(np.arange(4.0)[:, None]).nnz
+    6
+    """
+
+    def __init__(self, k: int = 15, *, neighbours: Any = None) -> None:
+        self.k = k
+        self.neighbours = neighbours
+
+    def _build(self, X: PointArray) -> Affinity:
+        return knn(X, self.k, neighbours=self.neighbours)
+
+
+class Gaussian(AffinityEstimator):
+    """The Gaussian kernel; see `sparrot.gaussian`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.Gaussian(0.5).fit_transform(np.eye(3)).shape
+    (3, 3)
+    """
+
+    def __init__(self, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> None:
+        self.bandwidth = bandwidth
+        self.metric = metric
+
+    def _build(self, X: PointArray) -> Affinity:
+        return gaussian(X, self.bandwidth, metric=self.metric)
+
+
+class Epanechnikov(AffinityEstimator):
+    """The Epanechnikov kernel; see `sparrot.epanechnikov`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.Epanechnikov(eps=0.1).fit_transform(np.eye(3)).nnz
+    3
+    """
+
+    def __init__(
+        self, bandwidth: float | None = None, *, eps: float = 1.0, metric: str = "sqeuclidean"
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.eps = eps
+        self.metric = metric
+
+    def _build(self, X: PointArray) -> Affinity:
+        return epanechnikov(X, self.bandwidth, eps=self.eps, metric=self.metric)
+
+
+class GaussianL2(AffinityEstimator):
+    """The Frobenius projection of the Gaussian kernel; see `sparrot.gaussian_l2`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.GaussianL2().fit_transform(np.eye(3)).toarray()[0]
+    array([0. , 0.5, 0.5])
+    """
+
+    def __init__(self, bandwidth: float = 1.0, *, hollow: bool = True) -> None:
+        self.bandwidth = bandwidth
+        self.hollow = hollow
+
+    def _build(self, X: PointArray) -> Affinity:
+        return gaussian_l2(X, self.bandwidth, hollow=self.hollow)
+
+
+class MAGIC(AffinityEstimator):
+    """MAGIC's diffusion operator; see `sparrot.magic`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.MAGIC(k=2, t=1).fit_transform(np.arange(8.0)[:, None]).shape
+    (8, 8)
+    """
+
+    def __init__(
+        self, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
+    ) -> None:
+        self.k = k
+        self.k_max = k_max
+        self.decay = decay
+        self.t = t
+
+    def _build(self, X: PointArray) -> Affinity:
+        return magic(X, self.k, k_max=self.k_max, decay=self.decay, t=self.t)

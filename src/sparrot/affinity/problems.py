@@ -8,8 +8,8 @@ from scipy.sparse import csr_array, vstack
 from sparrot.affinity.result import Affinity
 from sparrot.cost import MatrixCost, PointCost
 from sparrot.engine import Progress, Threads, memory_budget, require_memory
+from sparrot.solvers import Certificate, Options, Solution, Solver, marginal_error, sinkhorn
 from sparrot.support import QUADRATIC, Link, number_of_pairs, tsallis_link
-from sparrot.transport import Certificate, Options, Solution, Solver, marginal_error, sinkhorn
 from sparrot.types import FloatArray
 
 _PLAN_BYTES = 40  # for each entry of a dense entropic plan, all copies counted
@@ -124,13 +124,13 @@ class EntropicProblem:
         u, history, dual = sinkhorn(
             self._rows, self.n, eps, start, self._keep, 0.999 * tol, max_iter, self._threads, report
         )
-        blocks = [
-            dual.block(u / eps, slice(k, min(k + _BLOCK, self.n))) for k in range(0, self.n, _BLOCK)
-        ]
-        error = max(float(np.abs(block.sum(axis=1) - 1).max()) for block in blocks)
-        plan = np.concatenate(blocks) if self._drop is None else self._sparse(blocks)
-        if self._drop is None:
-            plan = (plan + plan.T) / 2  # symmetric to the last bit
+        error, blocks = 0.0, []
+        for k in range(0, self.n, _BLOCK):
+            block = dual.block(u / eps, slice(k, min(k + _BLOCK, self.n)))
+            error = max(error, float(np.abs(block.sum(axis=1) - 1).max()))
+            blocks.append(block if self._drop is None else self._thinned(block))
+        plan = np.concatenate(blocks) if self._drop is None else csr_array(vstack(blocks))
+        plan = (plan + plan.T) / 2  # symmetric to the last bit
         return Solution(
             u, plan, 0.0, number_of_pairs(self.n, self._hollow), history, converged=error <= tol
         )
@@ -141,11 +141,10 @@ class EntropicProblem:
         C[own - own[0], own] = np.inf if self._hollow else self._cost.diagonal()[own]
         return C
 
-    def _sparse(self, blocks: list[FloatArray]) -> csr_array:
-        """The plan without entries below drop / n: no row loses more than `drop`."""
+    def _thinned(self, block: FloatArray) -> csr_array:
+        """Rows of the plan without entries below drop / n: none loses more than `drop`."""
         assert self._drop is not None
-        kept = vstack([csr_array(np.where(b >= self._drop / self.n, b, 0)) for b in blocks])
-        return csr_array((kept + kept.T) / 2)
+        return csr_array(np.where(block >= self._drop / self.n, block, 0))
 
     def affinity(self, solution: Solution, eps: float) -> Affinity:
         """From units of the mean cost to the units of the data."""

@@ -11,8 +11,8 @@ from scipy.sparse.csgraph import connected_components
 
 from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
+from sparrot.solvers import Certificate, marginal_error
 from sparrot.support import number_of_pairs
-from sparrot.transport import Certificate, marginal_error
 from sparrot.types import FloatArray
 from sparrot.validation import as_points
 

@@ -52,15 +52,15 @@ class Demo:
 def run_demo(n: int = 1000, d: int = 250) -> Demo:
     """Build the three graphs of the noisy spiral and judge them."""
     spiral = make_spiral(n, d)
-    reference = leading_eigenvectors(knn(spiral.clean, 2), _N_VECTORS)[1]
+    reference = leading_eigenvectors(knn(spiral.clean, 2).matrix, _N_VECTORS)[1]
     X = spiral.X
     start = time.perf_counter()
     affinity = qot(X)
     seconds = time.perf_counter() - start
     outcomes = (
         _judge("QOT", "eps = 1 (default)", affinity.matrix, seconds, reference),
-        _best("k-NN", "k", _NEIGHBOURS, lambda k: knn(X, k), reference),
-        _best("Gaussian", "h", _BANDWIDTHS, lambda h: gaussian(X, h), reference),
+        _best("k-NN", "k", _NEIGHBOURS, lambda k: knn(X, k).matrix, reference),
+        _best("Gaussian", "h", _BANDWIDTHS, lambda h: gaussian(X, h).matrix, reference),
     )
     left, values, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     return Demo(spiral, (left * values)[:, :2], affinity, outcomes)

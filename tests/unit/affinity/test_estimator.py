@@ -13,7 +13,19 @@ import sparrot
 from problems import points
 
 
-@parametrize_with_checks([sparrot.QOT(), sparrot.QOT(metric="precomputed")])
+@parametrize_with_checks(
+    [
+        sparrot.QOT(),
+        sparrot.QOT(metric="precomputed"),
+        sparrot.EOT(),
+        sparrot.Tsallis(),
+        sparrot.KNN(k=1),
+        sparrot.Gaussian(),
+        sparrot.Epanechnikov(),
+        sparrot.GaussianL2(),
+        sparrot.MAGIC(k=1),
+    ]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -44,6 +56,19 @@ def test_scikit_learn_accepts_the_matrix_as_it_is():
     assert len(set(labels[:40])) == len(set(labels[40:])) == 1
     assert labels[0] != labels[-1]
     assert SpectralEmbedding(2, affinity="precomputed", random_state=0).fit_transform(W).shape
+
+
+@pytest.mark.parametrize("model", [sparrot.QOT(), sparrot.EOT(0.1), sparrot.Tsallis(0.3, q=0.7)])
+def test_new_rows_of_training_points_are_their_own(model):
+    X = points("gaussian", 100)
+    W = model.fit(X).affinity_
+    rows = model.transform(X[[3, 50]])
+    difference = rows - W[[3, 50]]
+    assert (
+        np.abs(difference.toarray() if hasattr(difference, "toarray") else difference).max() < 1e-7
+    )
+    far = model.transform(np.full((1, 30), 1e8))
+    assert float(far.sum()) == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("X", [[[1.0, np.nan]] * 3, [[1.0, 2.0]]])

@@ -46,11 +46,11 @@ def test_principal_angles_between_known_planes():
 
 def test_baselines_are_what_they_say():
     X = np.random.default_rng(0).standard_normal((40, 3))
-    W = knn(X, 4)
+    W = knn(X, 4).matrix
     assert (W != W.T).nnz == 0
     assert set(W.data) == {1.0}
     assert (W.sum(axis=1) >= 4).all()
     assert not W.diagonal().any()
-    K = gaussian(X, 2.0)
+    K = gaussian(X, 2.0).matrix
     C = ((X[:, None] - X) ** 2).sum(axis=2) / 2
     assert K == pytest.approx(np.exp(-C / C.mean() / 2.0), rel=1e-10)

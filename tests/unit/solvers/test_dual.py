@@ -4,9 +4,9 @@ import pytest
 from problems import half_squared, points
 from sparrot.cost import PointCost
 from sparrot.engine import Threads
+from sparrot.solvers.dual import DenseDual, SparseDual
+from sparrot.solvers.newton import newton
 from sparrot.support import QUADRATIC, Support, screen
-from sparrot.transport.dual import DenseDual, SparseDual
-from sparrot.transport.newton import newton
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparrot.transport.dual import Dual, DualState
+from sparrot.solvers.dual import Dual, DualState
 from sparrot.types import FloatArray
 
 _DELTA = 1e-6  # added to the diagonal: the Hessian is singular on bipartite components
@@ -112,26 +112,36 @@ def _search(
     rounding = 1e-14 * (abs(state.value) + dual.mass * float(np.abs(u).sum()))
     t = 1.0
     while t >= _SHORTEST:
-        trial = dual.state(u + t * step)
-        slope_there = float(trial.gradient @ step)
+        there = u + t * step
+        trial = dual.state(there)
+        with np.errstate(invalid="ignore"):  # a step so long that it overflows is too long
+            slope_there = float(trial.gradient @ step)
         if slope_there <= 0:
-            return _stretch(dual, u, step, t, trial, slope)
+            return _stretch(dual, u, step, t, there, trial, slope)
         gain = state.value - trial.value
         if gain >= max(-_ARMIJO * t * slope, rounding):
-            return u + t * step, trial
+            return there, trial
         if abs(gain) <= rounding and slope_there <= -slope / 2:
-            return u + t * step, trial
+            return there, trial
         t /= 2
     return None
 
 
 def _stretch(
-    dual: Dual, u: FloatArray, step: FloatArray, t: float, trial: DualState, slope: float
+    dual: Dual,
+    u: FloatArray,
+    step: FloatArray,
+    t: float,
+    there: FloatArray,
+    trial: DualState,
+    slope: float,
 ) -> tuple[FloatArray, DualState]:
     """Double the length t while more than half of the slope is left."""
     while float(trial.gradient @ step) < slope / 2 and t < _LONGEST:
-        longer = dual.state(u + 2 * t * step)
+        t *= 2
+        further = u + t * step
+        longer = dual.state(further)
         if float(longer.gradient @ step) > 0:
-            return u + t * step, dual.state(u + t * step)
-        t, trial = 2 * t, longer
-    return u + t * step, trial
+            return there, dual.state(there)
+        there, trial = further, longer
+    return there, trial

@@ -20,9 +20,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sparrot.engine import Threads
+from sparrot.solvers.dual import DualState
+from sparrot.solvers.newton import newton
 from sparrot.support import compressed
-from sparrot.transport.dual import DualState
-from sparrot.transport.newton import newton
 from sparrot.types import FloatArray, IntArray
 
 _BLOCK_ENTRIES = 2_000_000

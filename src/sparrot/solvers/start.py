@@ -15,10 +15,10 @@ import numpy as np
 
 from sparrot.cost import Cost
 from sparrot.engine import Progress, ProgressCallback, Threads
+from sparrot.solvers.active_set import ActiveSet, Budget, Guess
+from sparrot.solvers.dual import DenseDual
+from sparrot.solvers.newton import newton
 from sparrot.support import Link, levels_against
-from sparrot.transport.active_set import ActiveSet, Budget, Guess
-from sparrot.transport.dual import DenseDual
-from sparrot.transport.newton import newton
 from sparrot.types import FloatArray, IntArray
 
 _RATIO = 4  # each part is that many times larger than the one before

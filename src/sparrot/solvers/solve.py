@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 
 from sparrot.cost import Cost
 from sparrot.engine import Progress, ProgressCallback, Threads, require_memory, silent
+from sparrot.solvers.active_set import ActiveSet, Budget, Guess
+from sparrot.solvers.alternating import alternating
+from sparrot.solvers.dual import DenseDual
+from sparrot.solvers.newton import newton
+from sparrot.solvers.solution import Solution, marginal_error
+from sparrot.solvers.start import guess_from_parts, guess_from_potential
 from sparrot.support import Link, number_of_pairs
-from sparrot.transport.active_set import ActiveSet, Budget, Guess
-from sparrot.transport.alternating import alternating
-from sparrot.transport.dual import DenseDual
-from sparrot.transport.newton import newton
-from sparrot.transport.solution import Solution, marginal_error
-from sparrot.transport.start import guess_from_parts, guess_from_potential
 from sparrot.types import FloatArray
 
 # About here the dense and the sparse path take the same time (benchmarks/crossing.py).

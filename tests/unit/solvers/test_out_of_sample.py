@@ -3,7 +3,7 @@ import pytest
 
 import sparrot
 from problems import points
-from sparrot.transport import twins
+from sparrot.solvers import twins
 
 
 def test_twins_are_the_first_equal_rows():

@@ -24,7 +24,7 @@ from sparrot.support import Link, Support, compressed, simplex_levels
 from sparrot.types import FloatArray, IntArray
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
-_BLOCK = 4096  # rows of a sparse matrix at a time
+_SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class DenseDual:
         self._C = C
         self._link = link
         self._threads = threads
+        self._last: tuple[FloatArray, csr_array] | None = None
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows; only positive scores are kept."""
@@ -76,7 +77,12 @@ class DenseDual:
         return DualState(value, gradient, slopes.sum(axis=1), slopes.__matmul__)
 
     def scores(self, u: FloatArray) -> csr_array:
-        """The positive part of `u_i + u_j - C_ij` as a sparse matrix."""
+        """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
+        if self._last is None or self._last[0] is not u:
+            self._last = u, self._scores(u)
+        return self._last[1]
+
+    def _scores(self, u: FloatArray) -> csr_array:
         starts = range(0, len(u), _DENSE_BLOCK)
         parts = list(self._threads.map(lambda start: self._positive(u, start), starts))
         counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -89,9 +95,12 @@ class DenseDual:
 
     def _positive(self, u: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows = slice(start, start + _DENSE_BLOCK)
-        P = (u[rows, None] + u) - self._C[rows]
-        i, j = np.nonzero(P > 0)
-        return np.bincount(i, minlength=len(P)), j.astype(np.int32), P[i, j]
+        P = u[rows, None] + u
+        P -= self._C[rows]
+        positive = P > 0
+        flat = np.flatnonzero(positive)  # much faster than the pairs of indices
+        counts = np.count_nonzero(positive, axis=1)
+        return counts, (flat % len(u)).astype(np.int32), P.ravel()[flat]
 
     def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """Levels of some rows against all points."""
@@ -123,6 +132,7 @@ class SparseDual:
         self._link = link
         self._threads = threads
         n, n_entries = len(ceiling), len(support.indices)
+        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
         self._active = np.empty(n_entries, np.int32)
         self._weight = np.empty(0 if link.linear else n_entries)
         self._degree = np.empty(n, np.int64)
@@ -130,7 +140,9 @@ class SparseDual:
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows."""
-        self._threads.run(self._linear(u) if self._link.linear else self._power(u), len(u), _BLOCK)
+        self._threads.run(
+            self._linear(u) if self._link.linear else self._power(u), len(u), self._block
+        )
         entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
@@ -179,7 +191,7 @@ class SparseDual:
                     s.indptr, self._active, self._weight, self._degree, x, start, stop, out
                 )
 
-        self._threads.run(rows, len(x), _BLOCK)
+        self._threads.run(rows, len(x), self._block)
         return out
 
     def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
@@ -193,12 +205,19 @@ class SparseDual:
 
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `g(s_ij) / m` over the support, zeros dropped."""
+        from sparrot.kernels import score_rows
+
         s, n = self._support, len(u)
-        rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(s.indptr))
-        score = (u[rows] + u[s.indices]) - s.cost
-        keep = score > 0
-        counts = np.bincount(rows[keep], minlength=n)
-        return compressed(counts, s.indices[keep], self._link.entry(score[keep]) / self.mass, n)
+        self.state(u)  # counts the positive scores of each row
+        starts = np.zeros(n + 1, np.int64)
+        np.cumsum(self._degree, out=starts[1:])
+        indices, score = np.empty(starts[-1], np.int32), np.empty(starts[-1])
+
+        def rows(start: int, stop: int) -> None:
+            score_rows(s.indptr, s.indices, s.cost, u, starts, start, stop, indices, score)
+
+        self._threads.run(rows, n, self._block)
+        return compressed(self._degree, indices, self._link.entry(score) / self.mass, n)
 
 
 def _like(pattern: csr_array, data: FloatArray) -> csr_array:

@@ -17,14 +17,15 @@ from scipy.sparse import csr_array
 from sparrot.cost import Cost
 from sparrot.engine import Progress, ProgressCallback, Threads, memory_budget, require_memory
 from sparrot.errors import NotEnoughMemoryError
+from sparrot.solvers.dual import SparseDual
+from sparrot.solvers.newton import NewtonResult, newton
 from sparrot.support import Link, Pairs, Support, levels_against, screen
-from sparrot.transport.dual import SparseDual
-from sparrot.transport.newton import NewtonResult, newton
 from sparrot.types import FloatArray, IntArray
 
 LOOSE = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
+_WORTH_KEEPING = 0.5  # share of pairs that must stay to keep a support as it is
 _PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 FEWER_NEIGHBOURS = (
@@ -91,6 +92,7 @@ class ActiveSet:
         self._r = np.full(cost.n, -np.inf)
         self._error = np.inf
         self._pairs = self._loops()
+        self._support: Support | None = None
 
     def solve(
         self, link: Link, mass: float, guess: Guess, tol: float, budget: Budget
@@ -98,11 +100,13 @@ class ActiveSet:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
         strikes = np.zeros(self.cost.n)
-        self._move(u + slack)
+        # Ceilings that were screened already may stay somewhat higher than they need be.
+        self._move(np.maximum(u + slack, np.minimum(self._r, u + 4 * slack)))
         for _ in range(_MAX_ROUNDS):
-            support = Support.of(self._pairs, self.cost.n)
+            if self._support is None:
+                self._support = Support.of(self._pairs, self.cost.n)
             # A ghost that took all the mass of its row would let it out by a tenth of its slack.
-            dual = SparseDual(support, self._r, 10 * mass / slack, link, mass, self.threads)
+            dual = SparseDual(self._support, self._r, 10 * mass / slack, link, mass, self.threads)
             result, over = self._newton(dual, u, max(tol, LOOSE), budget)
             if len(over) == 0 and tol < LOOSE and result.error <= LOOSE:
                 result, over = self._newton(dual, result.u, tol, budget)
@@ -142,8 +146,14 @@ class ActiveSet:
         return r
 
     def _move(self, r: FloatArray) -> None:
-        """Go from S(old r) to S(r): screen the rows that rise, drop the pairs that fall out."""
+        """Go from S(old r) to S(r): screen the rows that rise, drop the pairs that fall out.
+
+        Where nothing rises and little would fall out, the old ceilings are as good.
+        """
         rising = np.flatnonzero(r > self._r).astype(np.int32)
+        if len(rising) == 0 and self._pairs.below(r).mean() > _WORTH_KEEPING:
+            return
+        self._support = None
         if 2 * len(rising) > self.cost.n:
             self._pairs = Pairs.join([self._loops(), self._screen(r, None)])
         else:

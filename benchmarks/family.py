@@ -1,0 +1,90 @@
+"""The eps path against separate solves, and EOT against POT and TorchDR.
+
+python benchmarks/family.py
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from importlib.util import find_spec
+
+import numpy as np
+from _measure import in_own_process, measured
+
+GRID = np.logspace(2, -2, 25)
+
+
+def points(n: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, 50))
+
+
+def path(n: int, kind: str) -> tuple[float, float]:
+    import sparrot
+    from sparrot.datasets import make_spiral
+
+    warnings.simplefilter("ignore")
+    X = make_spiral(n, 250).X if kind == "spiral" else points(n)
+    sparrot.qot(X[:500], solver="active-set")  # compile
+    start = time.perf_counter()
+    for _ in sparrot.qot_path(X, GRID):
+        pass
+    middle = time.perf_counter()
+    for eps in GRID:
+        sparrot.qot(X, eps)
+    return middle - start, time.perf_counter() - middle
+
+
+def eot(name: str, n: int, eps: float) -> tuple[float, float, float]:
+    X = points(n)
+    X /= np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).mean())  # mean cost one
+    run = {"sparrot": _sparrot, "POT": _pot, "TorchDR": _torchdr}[name]
+    run(X[:200], eps)
+    return measured(run, X, eps)
+
+
+def _sparrot(X: np.ndarray, eps: float) -> float:
+    import sparrot
+
+    return sparrot.eot(X, eps).certificate.marginal_error
+
+
+def _pot(X: np.ndarray, eps: float) -> float:
+    import ot
+
+    n = len(X)
+    C = ot.dist(X, X) / 2 + 1e3 * np.eye(n)
+    w = np.full(n, 1 / n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        P = ot.sinkhorn(w, w, C, eps, method="sinkhorn_log", stopThr=1e-10, numItermax=2000)
+    return float(np.abs(n * P.sum(axis=1) - 1).max())
+
+
+def _torchdr(X: np.ndarray, eps: float) -> float:
+    import torch
+    from torchdr import SinkhornAffinity
+
+    rows = torch.from_numpy((X / np.sqrt(2)).astype(np.float32))  # its cost has no 1/2
+    P = SinkhornAffinity(eps=eps, tol=1e-5, max_iter=2000, device="cpu")(rows)
+    return float(np.abs(len(X) * P.sum(1).numpy() - 1).max())
+
+
+def main() -> None:
+    print(f"{'25 eps over four decades':28}{'n':>7}{'path s':>9}{'separate s':>12}{'ratio':>8}")
+    for kind, n in (("spiral", 1000), ("gaussian", 1000), ("gaussian", 3000)):
+        along, apart = in_own_process(path, n, kind)
+        print(f"{kind:28}{n:>7}{along:>9.2f}{apart:>12.2f}{along / apart:>8.2f}", flush=True)
+    print(
+        f"\n{'entropic, hollow':16}{'n':>7}{'eps':>7}{'seconds':>10}{'MB':>8}{'marginal error':>16}"
+    )
+    packages = {"sparrot": "sparrot", "POT": "ot", "TorchDR": "torchdr"}
+    for n, eps in ((1000, 0.01), (1000, 0.1), (3000, 0.1)):
+        for name in (name for name in packages if find_spec(packages[name])):
+            seconds, megabytes, error = in_own_process(eot, name, n, eps)
+            line = f"{name:16}{n:>7}{eps:>7}{seconds:>10.2f}{megabytes:>8.0f}{error:>16.1e}"
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

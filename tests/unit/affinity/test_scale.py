@@ -1,0 +1,134 @@
+"""Choosing eps: perplexity, connectedness, matching, the path, and the warnings."""
+
+import numpy as np
+import pytest
+
+import sparrot
+from problems import points
+from sparrot.affinity.along import find_root
+from sparrot.solvers import active_set
+from sparrot.support import screen
+
+CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
+
+
+def test_perplexity_of_known_rows_sparse_and_dense():
+    W = np.array([[0.0, 1, 1, 1], [0, 0, 0, 5], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
+    assert sparrot.perplexity(W) == pytest.approx([3, 1, 2, 4])
+    from scipy.sparse import csr_array
+
+    assert sparrot.perplexity(csr_array(W)) == pytest.approx([3, 1, 2, 4])
+
+
+@pytest.mark.parametrize("target", [8, 40])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_perplexity_targets_are_met_to_one_percent(name, target):
+    X = points(name)
+    for build in (sparrot.qot, sparrot.eot):
+        a = build(X, perplexity=target)
+        assert sparrot.perplexity(a).mean() == pytest.approx(target, rel=0.01)
+        assert a.certificate.marginal_error <= 1e-8
+        assert 2 <= a.n_solves <= 20
+    again = sparrot.qot(X, sparrot.qot(X, perplexity=target).relative_eps)
+    assert sparrot.perplexity(again).mean() == pytest.approx(target, rel=0.01)
+
+
+def test_perplexity_works_for_the_q_family_and_the_active_set():
+    X = points("gaussian", 600)
+    a = sparrot.tsallis(X, q=0.5, perplexity=20)
+    b = sparrot.qot(X, perplexity=20, solver="active-set")
+    for c in (a, b):
+        assert sparrot.perplexity(c).mean() == pytest.approx(20, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eps": 1.0, "perplexity": 30}, "eps or perplexity, not both"),
+        ({"perplexity": 400}, "between 1 and 399"),
+        ({"perplexity": 0}, "perplexity must be positive"),
+        ({"perplexity": 1.0001}, "gives that perplexity"),
+        ({"eps": "small"}, "'connected'"),
+    ],
+)
+def test_impossible_wishes_are_refused(arguments, message):
+    with pytest.raises(sparrot.InvalidInputError, match=message):
+        sparrot.qot(points("gaussian"), **arguments)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "swiss-roll"])
+def test_connected_is_the_smallest_eps_that_connects(name):
+    X = points(name)
+    a = sparrot.qot(X, "connected")
+    assert a.components == 1
+    assert sparrot.qot(X, 0.95 * a.relative_eps).components > 1
+
+
+@pytest.mark.parametrize("kind", ["eot", "tsallis", "gaussian", "epanechnikov"])
+def test_matching_gives_the_mean_perplexity_of_the_other(kind):
+    X = points("spiral")
+    a = sparrot.qot(X)
+    b = sparrot.match(X, kind, a)
+    assert b.kind == kind
+    assert sparrot.perplexity(b).mean() == pytest.approx(sparrot.perplexity(a).mean(), rel=0.01)
+
+
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+@pytest.mark.parametrize("grid", [[10, 1, 0.1, 0.01], [0.01, 0.1, 1, 10], [1, 10, 0.1]])
+def test_the_path_equals_separate_solves(grid, solver):
+    X = points("gaussian", 500)
+    path = sparrot.qot_path(X, grid, solver=solver)
+    for eps, a in zip(grid, path, strict=True):
+        alone = sparrot.qot(X, eps, solver=solver)
+        assert a.relative_eps == pytest.approx(eps)
+        assert abs(a.matrix - alone.matrix).max() <= 1e-6
+        assert a.certificate.marginal_error <= 1e-8
+        assert a.certificate.exact
+
+
+def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
+    screened = []
+
+    def counting(cost, r, threads, rows, report):
+        if cost.n == 3000:
+            screened.append(3000 if rows is None else len(rows))
+        return screen(cost, r, threads, rows, report)
+
+    monkeypatch.setattr(active_set, "screen", counting)
+    X = points("gaussian", 3000)
+    list(sparrot.qot_path(X, [4, 2, 1, 0.5], solver="active-set"))
+    assert screened[0] == 3000
+    assert sum(screened[1:]) <= 0.2 * 3000
+
+
+def test_root_search_finds_the_root_of_an_increasing_function():
+    calls = []
+
+    def excess(x):
+        calls.append(x)
+        return np.tanh(x - 3.3) + 0.01 * x
+
+    x = find_root(excess, 0.0, slope=0.7, precision=1e-3, what="value")
+    assert abs(excess(x)) <= 1e-3
+    assert len(calls) <= 30
+
+
+def test_outliers_get_a_warning_that_names_them():
+    X = points("gaussian")
+    X[17] += 1e3
+    with pytest.warns(sparrot.AffinityWarning, match=r"rows 17.*ask for perplexity=30"):
+        sparrot.qot(X)
+
+
+def test_a_graph_in_pieces_gets_a_warning_with_the_remedy():
+    X = np.vstack([points("gaussian", 50), points("gaussian", 50) + 100])
+    with pytest.warns(sparrot.AffinityWarning, match=r"2 components.*eps='connected'"):
+        a = sparrot.qot(X, 0.01)
+    assert a.components >= 2
+
+
+def test_too_many_neighbours_are_refused_from_a_sample():
+    X = points("gaussian", 3000)
+    with pytest.raises(sparrot.NotEnoughMemoryError, match=r"neighbours a row.*perplexity"):
+        sparrot.qot(X, 100.0, max_memory=2e7)
+    assert sparrot.qot(X, 0.1, max_memory=1e9).certificate.exact
