@@ -39,3 +39,30 @@ def test_pot_finds_the_same_plan(name, hollow):
     slack = np.abs(theirs.sum(axis=1) - 1).max() + 1e-6
     assert slack <= 1e-2
     assert np.abs(theirs - ours).max() <= 10 * slack
+
+
+@pytest.mark.parametrize("eps", [0.05, 1.0])
+@pytest.mark.parametrize("hollow", [True, False])
+def test_pot_finds_the_same_entropic_plan(eps, hollow):
+    X = points("spiral", 120)
+    C = half_squared(X)
+    n, C = len(C), C / C.mean()
+    ours = sparrot.eot(X, eps, hollow=hollow).matrix
+    weights = np.full(n, 1 / n)
+    walled = C + (1e3 * np.eye(n) if hollow else 0)
+    theirs = n * ot.sinkhorn(
+        weights, weights, walled, eps, method="sinkhorn_log", stopThr=1e-13, numItermax=20_000
+    )
+    assert np.abs(theirs - ours).max() <= 1e-8
+
+
+def test_pot_and_regot_find_the_same_general_plans():
+    rng = np.random.default_rng(0)
+    a, b, C = rng.random(40), rng.random(60), rng.random((40, 60))
+    a, b = a / a.sum(), b / b.sum()
+    quadratic = sparrot.transport(a, b, C, 1.0).matrix.toarray()
+    theirs = regot.qrot_assn(C, a, b, 1.0, tol=1e-12, max_iter=2000)
+    assert np.abs(np.asarray(theirs.plan) - quadratic).max() <= 1e-8
+    entropic = sparrot.transport(a, b, C, 0.05, regulariser="entropic").matrix
+    theirs = ot.sinkhorn(a, b, C, 0.05, method="sinkhorn_log", stopThr=1e-13, numItermax=20_000)
+    assert np.abs(theirs - entropic).max() <= 1e-8

@@ -1,0 +1,22 @@
+"""MAGIC's operator is that of graphtools, where the package can be installed beside ours."""
+
+import numpy as np
+import pytest
+
+import sparrot
+from problems import points
+
+graphtools = pytest.importorskip(
+    "graphtools", reason="graphtools is not installed (it needs numpy < 2)", exc_type=ImportError
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("k", "decay"), [(5, 1), (10, 2)])
+def test_the_diffusion_operator_is_that_of_graphtools(k, decay):
+    X = points("gaussian", 200)
+    graph = graphtools.Graph(
+        X, n_pca=None, knn=k, knn_max=3 * k, decay=decay, thresh=1e-4, verbose=0
+    )
+    ours = sparrot.magic(X, k, decay=decay, t=1).matrix.toarray()
+    assert np.abs(graph.diff_op.toarray() - ours).max() <= 1e-4
