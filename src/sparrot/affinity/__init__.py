@@ -9,7 +9,7 @@ from sparrot.affinity.baselines import (
     magic,
 )
 from sparrot.affinity.eot import eot, tsallis
-from sparrot.affinity.estimator import (
+from sparrot.affinity.estimators import (
     EOT,
     KNN,
     MAGIC,

@@ -1,4 +1,4 @@
-"""The affinities as scikit-learn estimators."""
+"""Affinities of regularised transport as scikit-learn estimators: they transform new points."""
 
 from __future__ import annotations
 
@@ -6,74 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from sparrot.affinity.baselines import epanechnikov, gaussian, gaussian_l2, knn, magic
 from sparrot.affinity.eot import eot, tsallis
+from sparrot.affinity.estimators.base import AffinityEstimator
 from sparrot.affinity.qot import qot
 from sparrot.affinity.result import Affinity
 from sparrot.cost import costs_to
 from sparrot.engine import Threads
-from sparrot.errors import InvalidInputError
 from sparrot.solvers import new_rows, twins
 from sparrot.support import QUADRATIC, Link, tsallis_link
 from sparrot.types import FloatArray, PointArray
-from sparrot.validation import as_array
-
-
-class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
-    """What all affinity estimators share: `fit` and `fit_transform`.
-
-    Attributes
-    ----------
-    affinity_ : (n, n) matrix.
-    result_ : the `sparrot.Affinity`, with everything that is known about it.
-    n_features_in_ : number of columns seen by `fit`.
-    """
-
-    def _build(self, X: PointArray) -> Affinity:
-        raise NotImplementedError
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Build the affinity of the rows of X."""
-        X = self._validated(X, reset=True)
-        self.result_ = self._build(X)
-        self.affinity_ = self.result_.matrix
-        self._fit_X = X.copy()
-        self._n_features_out = len(X)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Build the affinity of the rows of X and return it."""
-        return self.fit(X).affinity_.copy()
-
-    def _validated(self, X: Any, reset: bool) -> PointArray:
-        """Scikit-learn's own bookkeeping: shape, names of features, number of features."""
-        array = as_array(X)
-        try:
-            validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-                ensure_min_samples=2 if reset else 1,
-            )
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from error
-        return array
-
-    def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn needs to know."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self, "metric", "") == "precomputed"
-        if tags.transformer_tags is not None:
-            tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
 
 
 class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):  # type: ignore[misc]
@@ -277,100 +221,3 @@ class Tsallis(TransportEstimator):
         assert self.potential_ is not None
         shift = self.eps_ / (2 * (1 - self.q))
         return tsallis_link(self.eps_, self.q), 1.0, self.potential_ + shift
-
-
-class KNN(AffinityEstimator):
-    """The symmetrised k-nearest-neighbour graph; see `sparrot.knn`.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> sparrot.KNN(k=1).fit_transform(np.arange(4.0)[:, None]).nnz
-    6
-    """
-
-    def __init__(self, k: int = 15, *, neighbours: Any = None) -> None:
-        self.k = k
-        self.neighbours = neighbours
-
-    def _build(self, X: PointArray) -> Affinity:
-        return knn(X, self.k, neighbours=self.neighbours)
-
-
-class Gaussian(AffinityEstimator):
-    """The Gaussian kernel; see `sparrot.gaussian`.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> sparrot.Gaussian(0.5).fit_transform(np.eye(3)).shape
-    (3, 3)
-    """
-
-    def __init__(self, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> None:
-        self.bandwidth = bandwidth
-        self.metric = metric
-
-    def _build(self, X: PointArray) -> Affinity:
-        return gaussian(X, self.bandwidth, metric=self.metric)
-
-
-class Epanechnikov(AffinityEstimator):
-    """The Epanechnikov kernel; see `sparrot.epanechnikov`.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> sparrot.Epanechnikov(eps=0.1).fit_transform(np.eye(3)).nnz
-    3
-    """
-
-    def __init__(
-        self, bandwidth: float | None = None, *, eps: float = 1.0, metric: str = "sqeuclidean"
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.eps = eps
-        self.metric = metric
-
-    def _build(self, X: PointArray) -> Affinity:
-        return epanechnikov(X, self.bandwidth, eps=self.eps, metric=self.metric)
-
-
-class GaussianL2(AffinityEstimator):
-    """The Frobenius projection of the Gaussian kernel; see `sparrot.gaussian_l2`.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> sparrot.GaussianL2().fit_transform(np.eye(3)).toarray()[0]
-    array([0. , 0.5, 0.5])
-    """
-
-    def __init__(self, bandwidth: float = 1.0, *, hollow: bool = True) -> None:
-        self.bandwidth = bandwidth
-        self.hollow = hollow
-
-    def _build(self, X: PointArray) -> Affinity:
-        return gaussian_l2(X, self.bandwidth, hollow=self.hollow)
-
-
-class MAGIC(AffinityEstimator):
-    """MAGIC's diffusion operator; see `sparrot.magic`.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> sparrot.MAGIC(k=2, t=1).fit_transform(np.arange(8.0)[:, None]).shape
-    (8, 8)
-    """
-
-    def __init__(
-        self, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
-    ) -> None:
-        self.k = k
-        self.k_max = k_max
-        self.decay = decay
-        self.t = t
-
-    def _build(self, X: PointArray) -> Affinity:
-        return magic(X, self.k, k_max=self.k_max, decay=self.decay, t=self.t)

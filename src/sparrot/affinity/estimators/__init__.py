@@ -1,0 +1,6 @@
+"""The affinities as scikit-learn estimators."""
+
+from sparrot.affinity.estimators.baselines import KNN, MAGIC, Epanechnikov, Gaussian, GaussianL2
+from sparrot.affinity.estimators.transport import EOT, QOT, Tsallis
+
+__all__ = ["EOT", "KNN", "MAGIC", "QOT", "Epanechnikov", "Gaussian", "GaussianL2", "Tsallis"]

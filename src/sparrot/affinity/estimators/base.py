@@ -1,0 +1,68 @@
+"""What all affinity estimators share."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from sparrot.affinity.result import Affinity
+from sparrot.errors import InvalidInputError
+from sparrot.types import PointArray
+from sparrot.validation import as_array
+
+
+class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
+    """What all affinity estimators share: `fit` and `fit_transform`.
+
+    Attributes
+    ----------
+    affinity_ : (n, n) matrix.
+    result_ : the `sparrot.Affinity`, with everything that is known about it.
+    n_features_in_ : number of columns seen by `fit`.
+    """
+
+    def _build(self, X: PointArray) -> Affinity:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Build the affinity of the rows of X."""
+        X = self._validated(X, reset=True)
+        self.result_ = self._build(X)
+        self.affinity_ = self.result_.matrix
+        self._fit_X = X.copy()
+        self._n_features_out = len(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Build the affinity of the rows of X and return it."""
+        return self.fit(X).affinity_.copy()
+
+    def _validated(self, X: Any, reset: bool) -> PointArray:
+        """Scikit-learn's own bookkeeping: shape, names of features, number of features."""
+        array = as_array(X)
+        try:
+            validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 1,
+            )
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from error
+        return array
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn needs to know."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "metric", "") == "precomputed"
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
