@@ -16,3 +16,15 @@ def test_the_active_set_never_holds_an_n_by_n_array():
     assert a.solver == "active-set"
     assert a.certificate.exact
     assert peak < n * n / 4  # a quarter of a byte a pair: not even a bit mask and its copy
+
+
+def test_the_streamed_entropic_plan_respects_its_budget():
+    n = 2500
+    X = np.random.default_rng(0).standard_normal((n, 8))
+    sparrot.eot(X[:200], 0.02, drop=0.01)
+    tracemalloc.start()
+    a = sparrot.eot(X, 0.02, drop=0.01, tol=1e-4, max_memory=2.5e7)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert a.certificate.marginal_error <= 0.011
+    assert peak < n * n * 8  # less than one dense matrix, the sparse result included

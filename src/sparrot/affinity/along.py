@@ -19,7 +19,7 @@ from sparrot.solvers import Solution
 from sparrot.types import FloatArray
 
 _LOOSE = 1e-4  # marginal error while eps is not yet known
-_PERPLEXITY = 0.003  # of the logarithm of the mean perplexity: well within 1 %
+PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-7, 1e7)  # of relative eps
 _STRIDE = 3.0  # longest step of a search, in log eps
@@ -29,7 +29,7 @@ _MOST = 60  # solves in one search
 class Problem(Protocol):
     """A regularised problem on fixed data, for any relative eps."""
 
-    n: int
+    most_neighbours: int
 
     def typical_eps(self) -> float:
         """A relative eps to begin a search with, whatever outliers do to the mean cost."""
@@ -79,10 +79,11 @@ class Along:
 
     def perplexity(self, target: float) -> Affinity:
         """The affinity whose mean perplexity is the target, to 1 %."""
-        if not 1 < target < self.problem.n - 1:
+        most = self.problem.most_neighbours
+        if not 1 < target < most:
             raise InvalidInputError(
-                f"perplexity must be between 1 and {self.problem.n - 1} (the number of other "
-                f"points), got {target:g}"
+                f"perplexity must be between 1 and {most} (as many neighbours as there can be), "
+                f"got {target:g}"
             )
 
         start = float(np.log(self.problem.typical_eps()))
@@ -91,7 +92,9 @@ class Along:
             matrix = self.at(float(np.exp(log_eps)), _LOOSE).matrix
             return float(np.log(perplexity(matrix).mean() / target))
 
-        log_eps = find_root(excess, start, slope=0.7, precision=_PERPLEXITY, what="perplexity")
+        log_eps = find_root(
+            excess, start, slope=0.7, precision=PERPLEXITY_PRECISION, what="perplexity"
+        )
         return self.at(float(np.exp(log_eps)))
 
     def connected(self) -> Affinity:
@@ -114,10 +117,12 @@ class Along:
                 eps = high / 4
             else:
                 eps = float(np.sqrt(low * high))
-            if not _RANGE[0] < eps < _RANGE[1]:
+            if eps < _RANGE[0]:
+                break  # connected however small: so are two or three points
+            if eps > _RANGE[1]:
                 raise InvalidInputError(
-                    f"no eps between {_RANGE[0]:g} and {_RANGE[1]:g} is the smallest for which the "
-                    "graph is connected; points that are equal, or far too far, make it so"
+                    f"the graph is not connected at any eps up to {_RANGE[1]:g} times the mean "
+                    "cost; some points are too far from the others, drop them"
                 )
         return self.at(high)
 
@@ -139,6 +144,8 @@ def find_root(
         if abs(y) <= precision:
             return x
         bracket[int(y > 0)] = x
+        if before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision:
+            break  # flat: this is as near as it gets
         if before is not None and (y - before[1]) * (x - before[0]) > 0:
             slope = float(np.clip((y - before[1]) / (x - before[0]), 0.05, 5.0))
         before = x, y
@@ -161,7 +168,7 @@ def _complaint(affinity: Affinity) -> str:
     if violation == np.inf:
         what += " and pairs outside the support could not be ruled out"
     remedy = "raise max_iter or tol"
-    if affinity.kind != "projection":
+    if affinity.metric != "kernel":
         remedy += f", or take a larger eps (it is {affinity.relative_eps:.3g} x the mean cost)"
     return (
         f"{what} after {affinity.n_iter} steps of solver={affinity.solver!r}; {remedy}. "

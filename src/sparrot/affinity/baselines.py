@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,8 @@ def epanechnikov(
 def gaussian_l2(X: Any, bandwidth: float = 1.0, *, hollow: bool = True) -> Affinity:
     """The Frobenius projection of the Gaussian kernel (Zass and Shashua), as `project` does it.
 
+    Its potential, eps and `check` are those of the projection: `check` takes the kernel.
+
     Examples
     --------
     >>> import numpy as np, sparrot
@@ -95,7 +98,9 @@ def gaussian_l2(X: Any, bandwidth: float = 1.0, *, hollow: bool = True) -> Affin
     >>> sparrot.gaussian_l2(X).certificate.marginal_error <= 1e-8
     True
     """
-    return project(gaussian(X, bandwidth).matrix, hollow=hollow)
+    kernel = gaussian(X, bandwidth)
+    projected = project(kernel.matrix, hollow=hollow)
+    return replace(projected, kind="gaussian-l2", mean_cost=kernel.mean_cost)
 
 
 def magic(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity.result import Affinity
@@ -19,7 +21,15 @@ def warn_if_poor(affinity: Affinity, cost: PointCost | MatrixCost) -> None:
     """Warn if outliers dominate the mean cost, or if the graph falls into pieces."""
     for message in (_outliers(cost, affinity), _pieces(affinity)):
         if message:
-            warnings.warn(message, AffinityWarning, stacklevel=3)
+            warnings.warn(message, AffinityWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """The stack level of the caller's own line: the first that is not in this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sparrot."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _outliers(cost: PointCost | MatrixCost, affinity: Affinity) -> str:
@@ -40,7 +50,7 @@ def _outliers(cost: PointCost | MatrixCost, affinity: Affinity) -> str:
 
 def _pieces(affinity: Affinity) -> str:
     """Is the graph connected?"""
-    count, labels = connected_components(affinity.matrix, directed=False)
+    count, labels = connected_components(csr_array(affinity.matrix), directed=False)
     if count == 1:
         return ""
     sizes = np.sort(np.bincount(labels))[::-1]

@@ -9,10 +9,12 @@ the information projection of the Gaussian kernel; :math:`W_{ij} = \exp((u_i + u
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from sparrot.affinity.along import Along
 from sparrot.affinity.arguments import as_options, as_public_metric
+from sparrot.affinity.diagnostics import warn_if_poor
 from sparrot.affinity.problems import EntropicProblem, TransportProblem
 from sparrot.affinity.result import Affinity
 from sparrot.affinity.scale import Scale, solve_at
@@ -64,12 +66,21 @@ def eot(
     options = as_options("auto", tol, max_iter, max_memory, progress)
     if drop is not None:
         drop = as_positive(drop, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
+        if drop >= 1:
+            raise InvalidInputError(f"drop must be below 1, the mass of a row, got {drop:g}")
+    elif scale == Scale():
+        raise InvalidInputError(
+            "a dense entropic plan is connected at any eps; eps='connected' needs a drop, such as "
+            "drop=1e-3"
+        )
     points = as_points(X, as_public_metric(metric))
     with Threads(n_jobs) as threads:
         cost = make_cost(points, metric)
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         problem = EntropicProblem(cost, metric, as_flag(hollow, "hollow"), options, threads, drop)
-        return solve_at(Along(problem, start), scale)
+        affinity = solve_at(Along(problem, start), scale)
+    warn_if_poor(affinity, cost)
+    return affinity
 
 
 def tsallis(
@@ -108,7 +119,7 @@ def tsallis(
     [3, 5, 61]
     """
     scale = Scale.of(eps, perplexity)
-    if not isinstance(q, (int, float)) or not 0 <= q < 1:
+    if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= float(q) < 1:
         raise InvalidInputError(f"q must be in [0, 1), got {q!r}; q = 1 is sparrot.eot")
     options = as_options(solver, tol, max_iter, max_memory, progress)
     if options.solver == "alternating":
@@ -119,4 +130,6 @@ def tsallis(
         problem = TransportProblem(
             cost, metric, as_flag(hollow, "hollow"), options, threads, float(q)
         )
-        return solve_at(Along(problem), scale)
+        affinity = solve_at(Along(problem), scale)
+    warn_if_poor(affinity, cost)
+    return affinity

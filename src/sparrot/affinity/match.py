@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.affinity.along import find_root
+from sparrot.affinity.along import PERPLEXITY_PRECISION, find_root
 from sparrot.affinity.baselines import epanechnikov, gaussian
 from sparrot.affinity.eot import eot, tsallis
 from sparrot.affinity.perplexity import perplexity
@@ -20,7 +20,6 @@ _BY_BANDWIDTH: dict[str, Callable[..., Affinity]] = {
     "gaussian": gaussian,
     "epanechnikov": epanechnikov,
 }
-_PRECISION = 0.003
 
 
 def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
@@ -52,5 +51,7 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
         matrix = build(X, float(np.exp(log_h)), **arguments).matrix
         return float(np.log(perplexity(matrix).mean() / target))
 
-    log_h = find_root(excess, np.log(0.1), slope=1.0, precision=_PRECISION, what="perplexity")
+    log_h = find_root(
+        excess, np.log(0.1), slope=1.0, precision=PERPLEXITY_PRECISION, what="perplexity"
+    )
     return build(X, float(np.exp(log_h)), **arguments)

@@ -29,8 +29,7 @@ def perplexity(W: Any) -> FloatArray:
     """
     W = getattr(W, "matrix", W)
     W = W.tocsr() if issparse(W) else np.asarray(W, dtype=np.float64)
-    data = W.data if issparse(W) else W
-    if (data < 0).any() if issparse(W) else (W < 0).any():
+    if ((W.data if issparse(W) else W) < 0).any():
         raise InvalidInputError("perplexity needs a matrix without negative entries")
     sums = np.asarray(W.sum(axis=1)).ravel()
     if not (sums > 0).all():

@@ -40,6 +40,7 @@ class _Problem:
         self._hollow = hollow
         self._options = options
         self._threads = threads
+        self.most_neighbours = cost.n - 1 if hollow else cost.n
 
     def typical_eps(self) -> float:
         """The median share of the mean cost, relative to the mean share: 1 but for outliers."""
@@ -140,7 +141,16 @@ class EntropicProblem(_Problem):
             self._options.progress(Progress("sinkhorn", self.n, step, 0, error))
 
         u, history, dual = sinkhorn(
-            self._rows, self.n, eps, start, self._keep, 0.999 * tol, max_iter, self._threads, report
+            self._rows,
+            self.n,
+            eps,
+            start,
+            self._keep,
+            memory_budget(self._options.max_memory),
+            0.999 * tol,
+            max_iter,
+            self._threads,
+            report,
         )
         error, blocks = 0.0, []
         for k in range(0, self.n, _BLOCK):
@@ -149,11 +159,12 @@ class EntropicProblem(_Problem):
             blocks.append(block if self._drop is None else self._thinned(block))
         plan = np.concatenate(blocks) if self._drop is None else csr_array(vstack(blocks))
         plan = (plan + plan.T) / 2  # symmetric to the last bit
+        left_out = 0.0 if self._drop is None else eps * self._drop / self.n
         n_pairs = number_of_pairs(self.n, self._hollow)
-        return Solution(u, plan, 0.0, n_pairs, history, converged=error <= tol)
+        return Solution(u, plan, left_out, n_pairs, history, converged=error <= tol)
 
     def affinity(self, solution: Solution, eps: float) -> Affinity:
-        """In the units of the data."""
+        """In the units of the data; the violation bounds eps times what was dropped."""
         return self._in_units(solution, eps, "eot", 1.0, 0.0, "sinkhorn")
 
     def _rows(self, rows: slice) -> FloatArray:

@@ -135,7 +135,8 @@ def qot_path(
     Yields
     ------
     Affinity
-        What `qot(X, eps)` returns.
+        What `qot(X, eps)` returns; `neighbours`, `components`, `perplexity` and `spectral_gap` of
+        each are there for the asking.
 
     Examples
     --------

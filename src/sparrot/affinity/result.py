@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 
+from sparrot.affinity.perplexity import perplexity
 from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
 from sparrot.solvers import Certificate, marginal_error
@@ -72,7 +74,29 @@ class Affinity:
     @property
     def components(self) -> int:
         """Number of connected components of the graph."""
-        return int(connected_components(self.matrix, directed=False, return_labels=False))
+        return int(
+            connected_components(csr_array(self.matrix), directed=False, return_labels=False)
+        )
+
+    @property
+    def perplexity(self) -> float:
+        """Mean effective number of neighbours: the mean of `sparrot.perplexity`."""
+        return float(perplexity(self.matrix).mean())
+
+    @property
+    def spectral_gap(self) -> float:
+        """One minus the second largest eigenvalue of the matrix, normalised by its degrees.
+
+        Zero for a graph in pieces; the larger, the faster a random walk mixes.
+        """
+        W = csr_array(self.matrix)
+        scale = diags_array(1 / np.sqrt(W.sum(axis=1)))
+        S = scale @ W @ scale
+        if W.shape[0] < 500:
+            return float(1 - np.linalg.eigvalsh(S.toarray())[-2])
+        start = np.random.default_rng(0).standard_normal(W.shape[0])
+        values = eigsh(S, 2, which="LA", v0=start, return_eigenvectors=False, tol=1e-8)
+        return float(1 - values.min())
 
     def check(self, X: Any) -> Certificate:
         """Recompute the certificate by brute force over all pairs, from the data alone.
@@ -112,7 +136,7 @@ class Affinity:
         if self.metric not in ("precomputed", "kernel"):
             C[own] = 0.0
         expected = exp_q(
-            (u[rows, None] + u - C) / eps - (self.kind in ("qot", "projection")), self.q
+            (u[rows, None] + u - C) / eps - (self.kind not in ("eot", "tsallis")), self.q
         )
         if self.hollow:
             expected[own] = 0.0
@@ -123,7 +147,7 @@ class Affinity:
     def __repr__(self) -> str:
         """One line with what matters."""
         said = [f"{self.matrix.shape[0]} points", f"{self.neighbours:.1f} neighbours a row"]
-        if self.eps is not None and self.kind != "projection":
+        if self.eps is not None and self.metric != "kernel":
             said.append(f"eps = {self.relative_eps:.3g} x mean cost")
         if self.certificate is not None:
             said.append(f"marginal error {self.certificate.marginal_error:.1e}")

@@ -82,6 +82,7 @@ def transport(
             f"a and b must have the same sum, got {a.sum():.9g} and {b.sum():.9g}; "
             "scale one of them"
         )
+    b *= a.sum() / b.sum()
     if as_flag(hollow, "hollow"):
         _forbid_diagonal(C, a, b)
     i, j = np.flatnonzero(a), np.flatnonzero(b)

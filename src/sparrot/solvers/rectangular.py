@@ -97,10 +97,30 @@ class EntropicPairDual:
 def couple(
     C: FloatArray, a: FloatArray, b: FloatArray, eps: float, entropic: bool, tol: float, steps: int
 ) -> tuple[FloatArray, FloatArray, csr_array | FloatArray, NewtonResult]:
-    """Solve for positive weights; returns u, v, the plan and Newton's last word."""
-    finite = C[np.isfinite(C)]
-    scale = float(finite.max() - finite.min()) or 1.0
-    if not entropic:  # a quadratic eps acts on the size of an entry: 1 / n for n targets
+    """Solve for positive weights; returns u, v, the plan and Newton's last word.
+
+    Inside, the measures have mass one (a quadratic eps grows with the mass, an entropic one moves
+    u) and the smallest cost of each row and column is zero.
+    """
+    total = float(a.sum())
+    rows = C.min(axis=1)
+    columns = (C - rows[:, None]).min(axis=0)
+    D = C - rows[:, None] - columns
+    scaled_eps = eps if entropic else eps * total
+    x, dual, result = _way_down(D, a / total, b / total, scaled_eps, entropic, tol, steps)
+    n = len(a)
+    u, v = x[:n] + rows, x[n:] + columns
+    if isinstance(dual, EntropicPairDual):
+        return u + eps * np.log(total), v, total * dual.plan(result.u), result
+    return u, v, dual.scores(x) / eps, result
+
+
+def _way_down(
+    D: FloatArray, a: FloatArray, b: FloatArray, eps: float, entropic: bool, tol: float, steps: int
+) -> tuple[FloatArray, EntropicPairDual | QuadraticPairDual, NewtonResult]:
+    """Solve for eps by way of larger ones; returns (u, v), the last dual and its result."""
+    scale = float(D[np.isfinite(D)].max()) or 1.0
+    if not entropic:  # a quadratic eps acts on the size of an entry
         scale *= len(a) * len(b) / (len(a) + len(b))
     way = [eps]
     while way[0] < _EASY * scale:
@@ -109,22 +129,23 @@ def couple(
     for e in way:
         aim = tol if e == eps else _COARSE
         if entropic:
-            dual = EntropicPairDual(C, a, b, e)
-            y = x / e
-            for _ in range(_WARM_UP):
-                y = dual.sinkhorn_step(y)
-            result = newton(dual, y, aim, steps)
+            dual: EntropicPairDual | QuadraticPairDual = EntropicPairDual(D, a, b, e)
+            result = newton(dual, _warmed_up(D, a, b, e, x / e), aim, steps)
             x = e * result.u
         else:
-            result = newton(QuadraticPairDual(C, a, b, e), x, aim, steps)
+            dual = QuadraticPairDual(D, a, b, e)
+            result = newton(dual, x, aim, steps)
             x = result.u
-    n = len(a)
-    plan = (
-        EntropicPairDual(C, a, b, eps).plan(x / eps)
-        if entropic
-        else QuadraticPairDual(C, a, b, eps).scores(x) / eps
-    )
-    return x[:n], x[n:], plan, result
+    return x, dual, result
+
+
+def _warmed_up(
+    D: FloatArray, a: FloatArray, b: FloatArray, eps: float, y: FloatArray
+) -> FloatArray:
+    dual = EntropicPairDual(D, a, b, eps)
+    for _ in range(_WARM_UP):
+        y = dual.sinkhorn_step(y)
+    return y
 
 
 def _crossed(P: csr_array | FloatArray, n: int):  # type: ignore[no-untyped-def]

@@ -33,6 +33,8 @@ _EASY = 0.1  # relative eps that needs no way down
 _FACTOR = 4.0  # from one eps to the next
 
 _SPARSE = 0.2  # share of large entries below which a block is kept as a sparse one
+_ENTRY_BYTES = 48  # of one such entry, all copies counted
+_BLOCK_BYTES = 64  # of one entry of a block in work, all copies and threads counted
 
 Rows = Callable[[slice], FloatArray]
 Triplet = tuple[IntArray, IntArray, FloatArray]
@@ -47,18 +49,22 @@ class EntropicDual:
     n : number of points.
     eps : regularisation, in the unit of the costs.
     keep : whether the n x n plan may be kept between evaluations.
+    budget : bytes that large entries may take, where it may not.
     threads : where to run.
     """
 
     mass = 1.0
 
-    def __init__(self, costs: Rows, n: int, eps: float, keep: bool, threads: Threads) -> None:
+    def __init__(
+        self, costs: Rows, n: int, eps: float, keep: bool, budget: float, threads: Threads
+    ) -> None:
         self.n = n
         self.eps = eps
         self._costs = costs
         self._threads = threads
         self._plan = np.empty((n, n)) if keep else None
-        self._size = max(1, _BLOCK_ENTRIES // n)
+        self._size = max(1, int(min(_BLOCK_ENTRIES, budget / _BLOCK_BYTES)) // n)
+        self._share = min(_SPARSE, budget / (_ENTRY_BYTES * n**2))
 
     def log_sums(self, f: FloatArray) -> FloatArray:
         """For each row `log sum_j exp(f_j - C_ij / eps)`."""
@@ -81,7 +87,7 @@ class EntropicDual:
             sums[rows] = W.sum(axis=1)
             if self._plan is not None:
                 self._plan[rows] = W
-            return _large_entries(W, float(np.abs(sums[rows] - 1).max()))
+            return _large_entries(W, float(np.abs(sums[rows] - 1).max()), self._share)
 
         parts = list(self._threads.map(block, range(0, self.n, self._size)))
         value = float(sums.sum()) / 2 - float(f.sum())
@@ -130,13 +136,14 @@ def sinkhorn(
     eps: float,
     start: FloatArray | None,
     keep: bool,
+    budget: float,
     tol: float,
     max_iter: int,
     threads: Threads,
     report: Callable[[int, float], None],
 ) -> tuple[FloatArray, tuple[float, ...], EntropicDual]:
     """Solve the entropic problem; returns u, the errors on the way, and the dual at the end."""
-    dual = EntropicDual(costs, n, eps, keep, threads)
+    dual = EntropicDual(costs, n, eps, keep, budget, threads)
     u = np.zeros(n) if start is None else start
     if start is None:
         for larger in _way_down(eps):
@@ -170,13 +177,13 @@ def _damped(dual: EntropicDual, f: FloatArray) -> tuple[FloatArray, list[float]]
     return f, history
 
 
-def _large_entries(W: FloatArray, error: float) -> Triplet | None:
-    """The entries that matter for a direction, if they are few.
+def _large_entries(W: FloatArray, error: float, share: float) -> Triplet | None:
+    """The entries that matter for a direction, if they are no more than a share of all.
 
     What is left out of a row is a thousandth of its error, so that Newton keeps its speed.
     """
     large = W > 1e-3 * min(1.0, error) / W.shape[1]
-    if np.count_nonzero(large) > _SPARSE * W.size:
+    if np.count_nonzero(large) > share * W.size:
         return None
     i, j = np.nonzero(large)
     return np.bincount(i, minlength=len(W)), j.astype(np.int32), W[i, j]

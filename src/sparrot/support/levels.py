@@ -94,4 +94,5 @@ def _newton_step(S: FloatArray, v: FloatArray, mass: FloatArray, link: Link) -> 
     if link.linear:  # depends on the support alone, so that it stops when the support does
         return (mass - np.where(positive, S, 0.0).sum(axis=1)) / positive.sum(axis=1)
     P = np.where(positive, S + v[:, None], 0.0)
-    return v - (link.entry(P).sum(axis=1) - mass) / link.slope(P).sum(axis=1)
+    slope = np.where(positive, link.slope(P), 0.0).sum(axis=1)
+    return v - (link.entry(P).sum(axis=1) - mass) / slope

@@ -58,7 +58,10 @@ def test_scikit_learn_accepts_the_matrix_as_it_is():
     assert SpectralEmbedding(2, affinity="precomputed", random_state=0).fit_transform(W).shape
 
 
-@pytest.mark.parametrize("model", [sparrot.QOT(), sparrot.EOT(0.1), sparrot.Tsallis(0.3, q=0.7)])
+@pytest.mark.parametrize(
+    "model",
+    [sparrot.QOT(), sparrot.EOT(0.1), sparrot.Tsallis(0.1, q=0.0), sparrot.Tsallis(0.3, q=0.7)],
+)
 def test_new_rows_of_training_points_are_their_own(model):
     X = points("gaussian", 100)
     W = model.fit(X).affinity_
@@ -67,6 +70,7 @@ def test_new_rows_of_training_points_are_their_own(model):
     assert (
         np.abs(difference.toarray() if hasattr(difference, "toarray") else difference).max() < 1e-7
     )
+    assert model.transform(X[:50] + 0.1).sum(axis=1) == pytest.approx(1, abs=1e-9)
     far = model.transform(np.full((1, 30), 1e8))
     assert float(far.sum()) == pytest.approx(1, abs=1e-12)
 

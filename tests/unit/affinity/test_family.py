@@ -80,6 +80,26 @@ def test_the_q_family_begins_at_qot_and_ends_at_eot():
     assert errors[1] == pytest.approx(errors[0] / 10, rel=0.2)  # first order in 1 - q
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_two_or_three_points_are_connected_at_any_eps(n):
+    X = np.arange(float(n))[:, None] ** 2
+    assert sparrot.qot(X, "connected").components == 1
+
+
+def test_components_count_every_positive_entry():
+    X = points("gaussian", 100)
+    a = sparrot.gaussian(X, 0.01)
+    assert (a.matrix > 0).all()
+    assert a.components == 1
+
+
+@pytest.mark.parametrize("build", [sparrot.eot, sparrot.tsallis])
+def test_all_of_the_family_does_not_depend_on_the_number_of_threads(build):
+    X = points("gaussian", 1600)
+    one, two = (build(X, 0.1, n_jobs=k).matrix for k in (1, 2))
+    assert abs(one - two).max() == 0
+
+
 def test_fat_variants_may_have_loops():
     X = points("gaussian", 100)
     for a in (sparrot.eot(X, 0.1, hollow=False), sparrot.tsallis(X, 0.1, 0.5, hollow=False)):
@@ -103,6 +123,19 @@ def test_general_transport_meets_its_optimality_conditions(eps, regulariser):
     expected = np.exp(score / eps) if regulariser == "entropic" else np.maximum(score, 0) / eps
     assert np.abs(P - expected).max() <= 1e-9
     assert not P[3].any()
+
+
+@pytest.mark.parametrize("regulariser", ["quadratic", "entropic"])
+def test_mass_and_offset_of_the_cost_do_no_harm(regulariser):
+    rng = np.random.default_rng(1)
+    a, b, C = rng.random(20), rng.random(30), rng.random((20, 30))
+    b *= a.sum() / b.sum()
+    plain = sparrot.transport(a, b, C, 0.1, regulariser=regulariser).matrix
+    moved = sparrot.transport(a, b, C + 1e4, 0.1, regulariser=regulariser).matrix
+    assert abs(plain - moved).max() <= 1e-7
+    eps = 0.1 if regulariser == "entropic" else 1e5
+    light = sparrot.transport(1e-6 * a, 1e-6 * b, C, eps, regulariser=regulariser).matrix
+    assert abs(1e6 * light - plain).max() <= 1e-7
 
 
 def test_hollow_transport_of_uniform_weights_is_the_qot_affinity():
@@ -171,6 +204,8 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
         (lambda X: sparrot.tsallis(X, 1.0, 1.0), "q must be in \\[0, 1\\), got 1.0"),
         (lambda X: sparrot.tsallis(X, 1.0, 0.5, solver="alternating"), "use sparrot.qot"),
         (lambda X: sparrot.eot(X, drop=0), "drop must be positive"),
+        (lambda X: sparrot.eot(X, drop=5.0), "drop must be below 1"),
+        (lambda X: sparrot.eot(X, "connected"), "needs a drop"),
         (lambda X: sparrot.magic(X, t=0), "t must be an integer"),
         (lambda X: sparrot.knn(X).check(X), "a knn affinity solves no problem"),
         (lambda X: sparrot.match(X, "knn", np.eye(3)), "kind must be one of"),

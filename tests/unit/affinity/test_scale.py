@@ -101,6 +101,15 @@ def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
     assert sum(screened[1:]) <= 0.2 * 3000
 
 
+@pytest.mark.parametrize("n", [60, 700])
+def test_statistics_of_a_ring_are_known(n):
+    t = 2 * np.pi * np.arange(n) / n
+    a = sparrot.knn(np.c_[np.cos(t), np.sin(t)], 2)
+    assert a.neighbours == a.perplexity == pytest.approx(2)
+    assert a.components == 1
+    assert a.spectral_gap == pytest.approx(1 - np.cos(2 * np.pi / n), abs=1e-7)
+
+
 def test_root_search_finds_the_root_of_an_increasing_function():
     calls = []
 

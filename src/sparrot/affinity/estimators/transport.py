@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +18,8 @@ from sparrot.engine import Threads
 from sparrot.solvers import new_rows, twins
 from sparrot.support import QUADRATIC, Link, tsallis_link
 from sparrot.types import FloatArray, PointArray
+
+_BLOCK_ENTRIES = 4_000_000
 
 
 class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):  # type: ignore[misc]
@@ -41,9 +43,7 @@ class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affi
         self.n_iter_ = self.result_.n_iter
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Build the affinity of the rows of X and return it."""
-        return self.fit(X).affinity_.copy()
+    fit_transform = AffinityEstimator.fit_transform
 
     def transform(self, X: Any) -> Any:
         """Rows of new points against the training points; each sums to one.
@@ -164,15 +164,18 @@ class EOT(TransportEstimator):
 
     def _rows(self, costs: Any, twin: Any, threads: Threads) -> Any:
         """Rows `softmax_j((u_j - c_j) / eps)`."""
-        assert self.eps_ is not None
-        S = (self.potential_ - costs(slice(None))) / self.eps_
-        own = np.flatnonzero(twin >= 0)
-        S[own, twin[own]] = -np.inf
-        W = np.exp(S - S.max(axis=1, keepdims=True))
-        W /= W.sum(axis=1, keepdims=True)
-        if self.drop is None:
-            return W
-        return csr_array(np.where(self.drop / W.shape[1] <= W, W, 0))
+        n = len(self._fit_X)
+        size = max(1, _BLOCK_ENTRIES // n)
+        parts = []
+        for k in range(0, len(twin), size):
+            rows = slice(k, min(k + size, len(twin)))
+            S = (self.potential_ - costs(rows)) / self.eps_
+            own = np.flatnonzero(twin[rows] >= 0)
+            S[own, twin[rows][own]] = -np.inf
+            W = np.exp(S - S.max(axis=1, keepdims=True))
+            W /= W.sum(axis=1, keepdims=True)
+            parts.append(W if self.drop is None else csr_array(np.where(self.drop / n <= W, W, 0)))
+        return np.concatenate(parts) if self.drop is None else csr_array(vstack(parts))
 
 
 class Tsallis(TransportEstimator):
