@@ -21,8 +21,9 @@ from sparrot.types import FloatArray
 _LOOSE = 1e-4  # marginal error while eps is not yet known
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
-_RANGE = (1e-7, 1e7)  # of relative eps
+_RANGE = (1e-9, 1e7)  # of relative eps
 _STRIDE = 3.0  # longest step of a search, in log eps
+_SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
 _MOST = 60  # solves in one search
 
 
@@ -82,8 +83,8 @@ class Along:
         most = self.problem.most_neighbours
         if not 1 < target < most:
             raise InvalidInputError(
-                f"perplexity must be between 1 and {most} (as many neighbours as there can be), "
-                f"got {target:g}"
+                f"perplexity must be more than 1 and less than {most} (as many neighbours as there "
+                f"can be), got {target:g}"
             )
 
         start = float(np.log(self.problem.typical_eps()))
@@ -117,7 +118,7 @@ class Along:
                 eps = high / 4
             else:
                 eps = float(np.sqrt(low * high))
-            if eps < _RANGE[0]:
+            if eps < _SMALLEST_CONNECTED:
                 break  # connected however small: so are two or three points
             if eps > _RANGE[1]:
                 raise InvalidInputError(
@@ -157,7 +158,8 @@ def find_root(
         x = following
     raise InvalidInputError(
         f"no eps between {_RANGE[0]:g} and {_RANGE[1]:g} times the mean cost gives that {what}: "
-        f"the nearest was off by a factor {np.exp(abs(y)):.2f}; ask for a value that is attained"
+        f"the nearest was off by a factor {np.exp(abs(y)):.2f}; ask for a value that is attained, "
+        "and drop outliers that inflate the mean cost, if there are any"
     )
 
 

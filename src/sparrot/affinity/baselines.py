@@ -65,11 +65,11 @@ def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> 
 
 
 def epanechnikov(
-    X: Any, bandwidth: float | None = None, *, eps: float = 1.0, metric: str = "sqeuclidean"
+    X: Any, bandwidth: float | None = None, *, eps: float | None = None, metric: str = "sqeuclidean"
 ) -> Affinity:
     """The kernel `[1 - C_ij / h]_+`, with h relative to the mean cost.
 
-    The paper's table ties the bandwidth to the eps of QOT by `h = eps^(2/3)`, which is the default.
+    The paper's table ties the bandwidth to the eps of QOT by `h = eps^(2/3)`; without either, 1.
 
     Examples
     --------
@@ -79,7 +79,10 @@ def epanechnikov(
            [0.5714, 1.    , 0.    ],
            [0.    , 0.    , 1.    ]])
     """
+    if bandwidth is not None and eps is not None:
+        raise InvalidInputError("give bandwidth or eps, not both")
     if bandwidth is None:
+        eps = 1.0 if eps is None else eps
         bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
     C, unit, h = _dense_costs(X, bandwidth, metric)
     matrix = csr_array(np.maximum(1 - C / h, 0))

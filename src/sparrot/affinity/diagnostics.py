@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity.result import Affinity
+from sparrot.affinity.scale import Scale
 from sparrot.cost import MatrixCost, PointCost
 from sparrot.errors import AffinityWarning
 
@@ -17,11 +18,13 @@ _FEW = 0.01  # of the points
 _MUCH = 0.5  # of the mean cost
 
 
-def warn_if_poor(affinity: Affinity, cost: PointCost | MatrixCost) -> None:
-    """Warn if outliers dominate the mean cost, or if the graph falls into pieces."""
-    for message in (_outliers(cost, affinity), _pieces(affinity)):
-        if message:
-            warnings.warn(message, AffinityWarning, stacklevel=_outside())
+def warn_if_poor(affinity: Affinity, cost: PointCost | MatrixCost, scale: Scale) -> None:
+    """Warn if outliers make the eps that was given too large, or if the graph is in pieces."""
+    messages = [_pieces(affinity)]
+    if scale.eps is not None:
+        messages.append(_outliers(cost, affinity))
+    for message in filter(None, messages):
+        warnings.warn(message, AffinityWarning, stacklevel=_outside())
 
 
 def _outside() -> int:
@@ -35,14 +38,15 @@ def _outside() -> int:
 def _outliers(cost: PointCost | MatrixCost, affinity: Affinity) -> str:
     """Do a few points carry most of the mean cost? It is a sum of one share for each point."""
     shares = cost.shares()
-    n_few = max(1, int(_FEW * cost.n))
-    far = np.argsort(shares)[::-1][:n_few]
-    total = float(shares[far].sum())
-    if cost.n < 1 / _FEW or total < _MUCH:
+    order = np.argsort(shares)[::-1]
+    carried = shares[order].cumsum()
+    n_few = 1 + int(np.searchsorted(carried, _MUCH))
+    if cost.n < 1 / _FEW or n_few > max(1.0, _FEW * cost.n):
         return ""
-    named = ", ".join(str(i) for i in far[:5]) + (", ..." if n_few > 5 else "")
+    named = ", ".join(str(i) for i in order[:n_few][:5]) + (", ..." if n_few > 5 else "")
     return (
-        f"{n_few} of {cost.n} points (rows {named}) make up {total:.0%} of the mean cost, so that "
+        f"{n_few} of {cost.n} points (row{'s' * (n_few > 1)} {named}) make up "
+        f"{carried[n_few - 1]:.0%} of the mean cost, so that "
         f"eps = {affinity.relative_eps:.3g} x mean cost gives {affinity.neighbours:.0f} neighbours "
         "a row; drop these outliers, or ask for perplexity=30 instead of an eps"
     )

@@ -79,7 +79,7 @@ def eot(
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         problem = EntropicProblem(cost, metric, as_flag(hollow, "hollow"), options, threads, drop)
         affinity = solve_at(Along(problem, start), scale)
-    warn_if_poor(affinity, cost)
+    warn_if_poor(affinity, cost, scale)
     return affinity
 
 
@@ -131,5 +131,5 @@ def tsallis(
             cost, metric, as_flag(hollow, "hollow"), options, threads, float(q)
         )
         affinity = solve_at(Along(problem), scale)
-    warn_if_poor(affinity, cost)
+    warn_if_poor(affinity, cost, scale)
     return affinity

@@ -44,7 +44,7 @@ class _Problem:
 
     def typical_eps(self) -> float:
         """The median share of the mean cost, relative to the mean share: 1 but for outliers."""
-        return float(np.clip(self.n * np.median(self._cost.shares()), 1e-6, 1.0))
+        return float(np.clip(self.n * np.median(self._cost.shares()), 1e-8, 1.0))
 
     def _in_units(
         self, solution: Solution, eps: float, kind: str, q: float, shift: float, solver: str

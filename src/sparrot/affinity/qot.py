@@ -107,7 +107,7 @@ def qot(
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         problem = TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads)
         affinity = solve_at(Along(problem, start), scale)
-    warn_if_poor(affinity, cost)
+    warn_if_poor(affinity, cost, scale)
     return affinity
 
 

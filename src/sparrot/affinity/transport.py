@@ -77,7 +77,7 @@ def transport(
     a, b = _weights(a, "a", C.shape[0]), _weights(b, "b", C.shape[1])
     eps = as_positive(eps, "eps", "it is in the units of C")
     entropic = as_choice(regulariser, "regulariser", ("quadratic", "entropic")) == "entropic"
-    if abs(a.sum() - b.sum()) > 1e-9 * a.sum():
+    if abs(a.sum() - b.sum()) > 1e-6 * a.sum():
         raise InvalidInputError(
             f"a and b must have the same sum, got {a.sum():.9g} and {b.sum():.9g}; "
             "scale one of them"
@@ -108,10 +108,15 @@ def transport(
 
 def _weights(a: Any, name: str, n: int) -> FloatArray:
     weights = np.array(a, dtype=np.float64)
-    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+    if weights.shape != (n,):
         raise InvalidInputError(
             f"{name} must be {n} nonnegative weights, one for each "
             f"{'row' if name == 'a' else 'column'} of C, got shape {weights.shape}"
+        )
+    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(bad):
+        raise InvalidInputError(
+            f"{name} must be nonnegative weights, but {name}[{bad[0]}] is {weights[bad[0]]:g}"
         )
     if not weights.sum() > 0:
         raise InvalidInputError(f"the weights {name} must not all be zero")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import logsumexp
 
 from sparrot.solvers.dual import DualState
 from sparrot.solvers.newton import NewtonResult, newton
@@ -22,7 +21,8 @@ from sparrot.types import FloatArray, IntArray
 
 _EASY = 0.1  # eps, relative to the mean finite cost, that needs no way down
 _COARSE = 1e-2
-_WARM_UP = 50
+_WARM_UP = 50  # steps of Sinkhorn before Newton in any case
+_NEAR = 0.3  # change of a potential, in units of eps, from which Newton takes over
 
 
 class QuadraticPairDual:
@@ -89,8 +89,8 @@ class EntropicPairDual:
     def sinkhorn_step(self, x: FloatArray) -> FloatArray:
         """Both halves of a step of Sinkhorn's iteration in the log domain."""
         n = len(self._a)
-        f = np.log(self._a) - logsumexp(x[n:] + self._K, axis=1)
-        g = np.log(self._b) - logsumexp(f[:, None] + self._K, axis=0)
+        f = np.log(self._a) - _log_sum_exp(x[n:] + self._K)
+        g = np.log(self._b) - _log_sum_exp(f + self._K.T)
         return np.concatenate([f, g])
 
 
@@ -144,8 +144,18 @@ def _warmed_up(
 ) -> FloatArray:
     dual = EntropicPairDual(D, a, b, eps)
     for _ in range(_WARM_UP):
-        y = dual.sinkhorn_step(y)
+        y, before = dual.sinkhorn_step(y), y
+        if np.abs(y - before).max() < _NEAR:
+            break
     return y
+
+
+def _log_sum_exp(A: FloatArray) -> FloatArray:
+    """Of each row; A is overwritten."""
+    top = A.max(axis=1)
+    A -= top[:, None]
+    np.exp(A, out=A)
+    return top + np.log(A.sum(axis=1))
 
 
 def _crossed(P: csr_array | FloatArray, n: int):  # type: ignore[no-untyped-def]

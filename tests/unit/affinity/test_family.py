@@ -150,7 +150,7 @@ def test_hollow_transport_of_uniform_weights_is_the_qot_affinity():
     ("change", "message"),
     [
         ({"a": [0.5, 0.6]}, "same sum"),
-        ({"a": [1.5, -0.5]}, "nonnegative weights"),
+        ({"a": [1.5, -0.5]}, r"a\[1\] is -0.5"),
         ({"a": [1.0]}, "2 nonnegative weights, one for each row"),
         ({"eps": 0}, "eps must be positive"),
         ({"regulariser": "none"}, "quadratic, entropic"),

@@ -45,7 +45,7 @@ def test_perplexity_works_for_the_q_family_and_the_active_set():
     ("arguments", "message"),
     [
         ({"eps": 1.0, "perplexity": 30}, "eps or perplexity, not both"),
-        ({"perplexity": 400}, "between 1 and 399"),
+        ({"perplexity": 400}, "less than 399"),
         ({"perplexity": 0}, "perplexity must be positive"),
         ({"perplexity": 1.0001}, "gives that perplexity"),
         ({"eps": "small"}, "'connected'"),
@@ -125,8 +125,17 @@ def test_root_search_finds_the_root_of_an_increasing_function():
 def test_outliers_get_a_warning_that_names_them():
     X = points("gaussian")
     X[17] += 1e3
-    with pytest.warns(sparrot.AffinityWarning, match=r"rows 17.*ask for perplexity=30"):
+    with pytest.warns(
+        sparrot.AffinityWarning, match=r"1 of 400 points \(row 17\).*ask for perplexity=30"
+    ):
         sparrot.qot(X)
+
+
+def test_perplexity_is_the_remedy_for_outliers():
+    X = points("gaussian", 300)[:, :5]
+    X[:3] += 1e4 * np.random.default_rng(0).standard_normal((3, 5))
+    a = sparrot.qot(X, perplexity=20)
+    assert a.perplexity == pytest.approx(20, rel=0.01)
 
 
 def test_a_graph_in_pieces_gets_a_warning_with_the_remedy():

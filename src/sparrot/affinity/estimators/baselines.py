@@ -57,7 +57,11 @@ class Epanechnikov(AffinityEstimator):
     """
 
     def __init__(
-        self, bandwidth: float | None = None, *, eps: float = 1.0, metric: str = "sqeuclidean"
+        self,
+        bandwidth: float | None = None,
+        *,
+        eps: float | None = None,
+        metric: str = "sqeuclidean",
     ) -> None:
         self.bandwidth = bandwidth
         self.eps = eps
