@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import joblib
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from sparrot.errors import InvalidInputError
 
@@ -30,12 +30,15 @@ class _SingleThreadedBlas:
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
+        self._controller: Any = None
         self._limits: Any = None
 
     def acquire(self) -> None:
         with self._lock:
             if self._users == 0:
-                self._limits = threadpool_limits(limits=1, user_api="blas")
+                if self._controller is None:  # looking for the libraries takes milliseconds
+                    self._controller = ThreadpoolController()
+                self._limits = self._controller.limit(limits=1, user_api="blas")
             self._users += 1
 
     def release(self) -> None:
