@@ -45,7 +45,10 @@ def marginal_error(sums: np.ndarray) -> float:
 def sparrot(X: np.ndarray, solver: str = "auto") -> float:
     import sparrot
 
-    return sparrot.qot(X, solver=solver).certificate.marginal_error
+    certificate = sparrot.qot(X, solver=solver).certificate
+    assert certificate.exact
+    assert certificate.violation == 0
+    return certificate.marginal_error
 
 
 def regot(X: np.ndarray) -> float:
