@@ -35,10 +35,9 @@ def test_pot_finds_the_same_plan(name, hollow):
     theirs = n * ot.smooth.smooth_ot_dual(
         weights, weights, C / C.mean() + wall, n * eps, stopThr=1e-14, numItermax=20_000
     )
-    # POT stops with marginals off by up to 1e-3; the plans differ by no more than that.
-    slack = np.abs(theirs.sum(axis=1) - 1).max() + 1e-6
-    assert slack <= 1e-2
-    assert np.abs(theirs - ours).max() <= 10 * slack
+    # A row of POT's plan may be off by its marginal error, a few 1e-6 when it has converged.
+    assert np.abs(theirs.sum(axis=1) - 1).max() <= 1e-5
+    assert np.abs(theirs - ours).max() <= 1e-5
 
 
 @pytest.mark.parametrize("eps", [0.2, 1.0])

@@ -1,7 +1,7 @@
 """The problems of one data set along eps, and the eps that meets a wish.
 
-Each solve starts from the potentials of those before it. Going down in eps, the active set needs no
-screening at all: the ceilings of the larger problem still hold.
+Each solve starts from the potentials of those before it. Going down in eps, the active set screens
+hardly anything again: the ceilings of the larger problem still hold for most rows.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _MAX_CG = 2000
 
 @dataclass(frozen=True, slots=True)
 class NewtonResult:
-    """The best iterate, its marginal error, its degrees, and the errors on the way."""
+    """The best iterate, its marginal error, and the errors on the way."""
 
     u: FloatArray
     error: float

@@ -27,7 +27,7 @@ _DENSE_BYTES = 56  # for each entry of the matrix if all are positive, all copie
 _EASY = 0.1  # relative eps above which Newton starts well from anywhere
 _FEW = 6.0  # neighbours a row below which the sparse path comes down from larger masses
 _LOOSE = 1e-2  # marginal error on the way there
-_SWEEPS = 5
+_SWEEPS = 5  # damped levels before Newton on a link that is a power
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,10 @@ def test_connected_is_the_smallest_eps_that_connects(name):
     assert sparrot.qot(X, 0.95 * a.relative_eps).components > 1
 
 
-@pytest.mark.parametrize("kind", ["eot", "tsallis", "gaussian", "epanechnikov"])
+@pytest.mark.parametrize("kind", ["qot", "eot", "tsallis", "gaussian", "epanechnikov"])
 def test_matching_gives_the_mean_perplexity_of_the_other(kind):
     X = points("spiral")
-    a = sparrot.qot(X)
+    a = sparrot.qot(X, 0.7)
     b = sparrot.match(X, kind, a)
     assert b.kind == kind
     assert sparrot.perplexity(b).mean() == pytest.approx(sparrot.perplexity(a).mean(), rel=0.01)
