@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from sparrot.engine import require_memory
@@ -60,6 +60,39 @@ def as_array(X: Any, name: str = "X") -> PointArray:
     if not np.isfinite(array.sum()):  # cheap, and right unless finite numbers overflow
         _raise_where_not_finite(array, name)
     return array
+
+
+def as_affinity(W: Any) -> csr_array | FloatArray:
+    """A square symmetric matrix of finite nonnegative numbers: an `Affinity`, sparse or dense.
+
+    Sparse stays sparse (as `csr_array` of float64), dense stays dense.
+    """
+    W = getattr(W, "matrix", W)
+    if issparse(W):
+        W = csr_array(W, dtype=np.float64)
+        entries = W.data
+    else:
+        W = np.asarray(as_array(W, "the affinity"), dtype=np.float64)
+        entries = W
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise InvalidInputError(
+            f"an affinity must be a square matrix, got shape {W.shape}; from points, make one with "
+            "sparrot.qot"
+        )
+    if not np.isfinite(entries).all():
+        raise InvalidInputError("the affinity has entries that are not finite")
+    if entries.size and entries.min() < 0:
+        raise InvalidInputError(
+            f"an affinity must not be negative, but its smallest entry is {entries.min():.3g}; "
+            "pass W.clip(min=0), or a kernel of the distances if these are distances"
+        )
+    largest = abs(W - W.T).max() if W.shape[0] else 0.0
+    if largest > _ASYMMETRY * np.finfo(np.float64).eps * entries.max(initial=0.0):
+        raise InvalidInputError(
+            f"an affinity must be symmetric, but W and its transpose differ by {largest:.3g}; "
+            "pass (W + W.T) / 2 if that is what you mean"
+        )
+    return W
 
 
 def as_positive(value: Any, name: str, hint: str) -> float:

@@ -22,9 +22,12 @@ FLOW = [
     ("affinity",),
     ("operators",),
     ("embedding",),
+    ("geometry",),
     ("datasets", "metrics"),
+    ("interop",),
     ("experiments",),
     ("plot",),
+    ("report",),
     ("cli",),
     ("__main__",),
 ]

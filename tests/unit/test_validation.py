@@ -1,0 +1,39 @@
+"""What users pass in, checked at the boundary."""
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_matrix, csr_array
+
+import sparrot
+from sparrot.errors import InvalidInputError
+from sparrot.validation import as_affinity
+
+RING = np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)
+
+
+def test_an_affinity_may_be_a_result_sparse_or_dense():
+    result = sparrot.qot(np.random.default_rng(0).standard_normal((20, 3)))
+    assert (as_affinity(result) != result.matrix).nnz == 0
+    assert isinstance(as_affinity(coo_matrix(RING)), csr_array)
+    np.testing.assert_array_equal(as_affinity(RING), RING)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda W: W[:4], "square"),
+        (lambda W: -W, "negative"),
+        (lambda W: W * np.arange(1, 6), "symmetric"),
+        (lambda W: np.where(W > 0, np.nan, W), "finite"),
+    ],
+)
+def test_what_is_no_affinity_is_refused_by_name(form, spoil, message):
+    with pytest.raises(InvalidInputError, match=message):
+        as_affinity(form(spoil(RING)))
+
+
+def test_rounding_is_not_asymmetry():
+    W = RING * 0.1
+    W[0, 1] *= 1 + 1e-15
+    assert as_affinity(W)[0, 1] > 0
