@@ -50,6 +50,27 @@ def list_hits(G: Array, b: Array, t: Array, starts: Array, out: Array) -> None:
                         k += 1
 
 
+@njit(nogil=True, cache=True)
+def row_kth(Q: Array, b: Array, k: int, out: Array) -> None:
+    """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j."""
+    rows, columns = Q.shape
+    s = np.empty(2 * k + _BATCH, np.float32)
+    for i in range(rows):
+        gathered = 0
+        least = np.float32(-np.inf)
+        for start in range(0, columns, _BATCH):
+            for j in range(start, min(start + _BATCH, columns)):
+                q = Q[i, j] + b[j]
+                if q > least:
+                    s[gathered] = q
+                    gathered += 1
+            if gathered >= 2 * k:
+                s[:gathered] = -np.partition(-s[:gathered], k - 1)
+                least = s[k - 1]
+                gathered = k
+        out[i] = -np.partition(-s[:gathered], k - 1)[k - 1]
+
+
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
     """Set `out[k] = factor * |X[i[k]] - X[j[k]]|^2`, in float64 whatever the type of X."""
@@ -202,12 +223,11 @@ def residual_rows(
         squares = 0.0
         k = indptr[i]
         for e in range(indptr[i], indptr[i + 1]):
-            score = u[i] + u[indices[e]] - cost[e]
-            if score > 0:
-                total += score
-                squares += score * score
-                active[k] = indices[e]
-                k += 1
+            score = max(u[i] + u[indices[e]] - cost[e], 0.0)
+            total += score
+            squares += score * score
+            active[k] = indices[e]  # overwritten by the next one unless it counts; no branch
+            k += score > 0
         mass[i] = total
         square[i] = squares
         degree[i] = k - indptr[i]

@@ -17,6 +17,7 @@ from sparrot.affinity.estimators import (
     Epanechnikov,
     Gaussian,
     GaussianL2,
+    KNeighborsTransformer,
     Tsallis,
 )
 from sparrot.affinity.match import match
@@ -35,6 +36,7 @@ __all__ = [
     "Epanechnikov",
     "Gaussian",
     "GaussianL2",
+    "KNeighborsTransformer",
     "Tsallis",
     "eot",
     "epanechnikov",

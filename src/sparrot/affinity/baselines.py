@@ -8,25 +8,36 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.special import gamma
-from sklearn.neighbors import NearestNeighbors
 
+from sparrot.affinity.arguments import as_public_metric
 from sparrot.affinity.qot import project
 from sparrot.affinity.result import Affinity
 from sparrot.cost import make_cost
+from sparrot.engine import Threads
 from sparrot.errors import InvalidInputError
-from sparrot.types import FloatArray
+from sparrot.support import compressed, nearest
+from sparrot.types import FloatArray, IntArray, PointArray
 from sparrot.validation import as_count, as_points, as_positive
 
 
-def knn(X: Any, k: int = 15, *, neighbours: Any = None) -> Affinity:
+def knn(
+    X: Any,
+    k: int = 15,
+    *,
+    metric: str = "sqeuclidean",
+    neighbours: Any = None,
+    n_jobs: int | None = None,
+) -> Affinity:
     """Unit weights between each point and its k nearest others, symmetrised by the maximum.
 
     Parameters
     ----------
     X : (n, p) points.
     k : number of neighbours, the point itself not counted.
+    metric : as for `sparrot.qot`.
     neighbours : a transformer with the interface of `sklearn.neighbors.KNeighborsTransformer` to
-        search with (an approximate one, say); exact search if None.
+        search with (an approximate one, say); exact search by tiles if None.
+    n_jobs : threads; all cores by default.
 
     Examples
     --------
@@ -38,16 +49,17 @@ def knn(X: Any, k: int = 15, *, neighbours: Any = None) -> Affinity:
            [0, 0, 1, 0, 1],
            [0, 0, 0, 1, 0]])
     """
-    points = as_points(X)
-    k = as_count(k, "k", len(points) - 1)
+    points = as_points(X, as_public_metric(metric))
+    n = len(points)
+    k = as_count(k, "k", n - 1)
+    cost = make_cost(points, metric)
     if neighbours is None:
-        graph = NearestNeighbors(n_neighbors=k).fit(points).kneighbors_graph()
+        with Threads(n_jobs) as threads:
+            indices, _ = nearest(cost, k, threads)
     else:
-        graph = _nearest_others(csr_array(neighbours.fit_transform(points)), k)
-    graph = csr_array(graph)
-    return Affinity(
-        "knn", graph.maximum(graph.T), make_cost(points, "sqeuclidean").unit, "sqeuclidean"
-    )
+        indices = _nearest_others(_searched(neighbours, points), k)
+    graph = compressed(np.full(n, k), indices.ravel(), np.ones(n * k), n)
+    return Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
 
 
 def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> Affinity:
@@ -89,10 +101,23 @@ def epanechnikov(
     return Affinity("epanechnikov", matrix, unit, metric, hollow=False)
 
 
-def gaussian_l2(X: Any, bandwidth: float = 1.0, *, hollow: bool = True) -> Affinity:
+def gaussian_l2(
+    X: Any,
+    bandwidth: float = 1.0,
+    *,
+    metric: str = "sqeuclidean",
+    hollow: bool = True,
+    tol: float = 1e-8,
+) -> Affinity:
     """The Frobenius projection of the Gaussian kernel (Zass and Shashua), as `project` does it.
 
     Its potential, eps and `check` are those of the projection: `check` takes the kernel.
+
+    Parameters
+    ----------
+    X, metric : as for `sparrot.qot`.
+    bandwidth : of the Gaussian kernel, relative to the mean cost.
+    hollow, tol : as for `sparrot.project`.
 
     Examples
     --------
@@ -101,8 +126,8 @@ def gaussian_l2(X: Any, bandwidth: float = 1.0, *, hollow: bool = True) -> Affin
     >>> sparrot.gaussian_l2(X).certificate.marginal_error <= 1e-8
     True
     """
-    kernel = gaussian(X, bandwidth)
-    projected = project(kernel.matrix, hollow=hollow)
+    kernel = gaussian(X, bandwidth, metric=metric)
+    projected = project(kernel.matrix, hollow=hollow, tol=tol)
     return replace(projected, kind="gaussian-l2", mean_cost=kernel.mean_cost)
 
 
@@ -134,8 +159,11 @@ def magic(
     n = len(points)
     k = as_count(k, "k", n - 1)
     k_max = min(3 * k, n - 1) if k_max is None else as_count(k_max, "k_max", n - 1)
-    search = NearestNeighbors(n_neighbors=max(k, k_max)).fit(points)
-    distances, indices = search.kneighbors()
+    decay = as_positive(decay, "decay", "the kernel must fall off; 1.0 is MAGIC's choice")
+    cost = make_cost(points, "sqeuclidean")
+    with Threads() as threads:
+        indices, costs = nearest(cost, max(k, k_max), threads)
+    distances = np.sqrt(2 * cost.unit * costs)
     sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
     weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
     rows = np.repeat(np.arange(n), k_max)
@@ -145,8 +173,7 @@ def magic(
     power = M
     for _ in range(as_count(t, "t", 10**6) - 1):
         power = power @ M
-    unit = make_cost(points, "sqeuclidean").unit
-    return Affinity("magic", csr_array(power), unit, "sqeuclidean", hollow=False)
+    return Affinity("magic", csr_array(power), cost.unit, "sqeuclidean", hollow=False)
 
 
 def first_order(
@@ -180,6 +207,7 @@ def first_order(
     """
     d = as_count(dimension, "dimension", 10**3)
     V = as_positive(volume, "volume", "it is the volume of the manifold in the units of X")
+    as_positive(eps, "eps", "it is relative to the mean cost, 1.0 is a good start")
     C, unit, relative = _dense_costs(X, eps, metric)
     eps = relative * unit
     sphere = 2 * np.pi ** (d / 2) / gamma(d / 2)
@@ -197,19 +225,28 @@ def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float
     return cost.dense(), cost.unit, h
 
 
-def _nearest_others(graph: csr_array, k: int) -> csr_array:
-    """Unit weights for the k nearest in each row of a graph of distances, the point left out."""
-    rows, columns = [], []
-    for i in range(graph.shape[0]):
-        row = slice(graph.indptr[i], graph.indptr[i + 1])
-        others = graph.indices[row] != i
-        nearest = np.argsort(graph.data[row][others], kind="stable")[:k]
-        if len(nearest) < k:
-            raise InvalidInputError(
-                f"the neighbours transformer gave point {i} only {len(nearest)} neighbours, and k "
-                f"is {k}; let it search for more"
-            )
-        columns.append(graph.indices[row][others][nearest])
-        rows.append(np.full(k, i))
-    pairs = np.concatenate(rows), np.concatenate(columns)
-    return csr_array((np.ones(len(pairs[0])), pairs), shape=graph.shape)
+def _searched(neighbours: Any, points: PointArray) -> csr_array:
+    if not hasattr(neighbours, "fit_transform"):
+        raise InvalidInputError(
+            "neighbours must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
+            f"{neighbours!r}; the number of neighbours is k"
+        )
+    return csr_array(neighbours.fit_transform(points))
+
+
+def _nearest_others(graph: csr_array, k: int) -> IntArray:
+    """The k nearest in each row of a graph of distances, the point itself left out."""
+    n = graph.shape[0]
+    i = np.repeat(np.arange(n), np.diff(graph.indptr))
+    others = graph.indices != i
+    i, j, distance = i[others], graph.indices[others], graph.data[others]
+    counts = np.bincount(i, minlength=n)
+    if counts.min() < k:
+        raise InvalidInputError(
+            f"the neighbours transformer gave point {counts.argmin()} only {counts.min()} "
+            f"neighbours, and k is {k}; let it search for more"
+        )
+    order = np.lexsort((j, distance, i))
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    chosen: IntArray = j[order[starts[:, None] + np.arange(k)]]
+    return chosen

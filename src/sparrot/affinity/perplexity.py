@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray
+from sparrot.validation import as_array
 
 
 def perplexity(W: Any) -> FloatArray:
@@ -28,7 +29,7 @@ def perplexity(W: Any) -> FloatArray:
     array([2., 1., 3.])
     """
     W = getattr(W, "matrix", W)
-    W = W.tocsr() if issparse(W) else np.asarray(W, dtype=np.float64)
+    W = W.tocsr() if issparse(W) else np.asarray(as_array(W, "W"), dtype=np.float64)
     if ((W.data if issparse(W) else W) < 0).any():
         raise InvalidInputError("perplexity needs a matrix without negative entries")
     sums = np.asarray(W.sum(axis=1)).ravel()

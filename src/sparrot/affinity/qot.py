@@ -21,6 +21,7 @@ from sparrot.affinity.result import Affinity
 from sparrot.affinity.scale import Scale, solve_at
 from sparrot.cost import make_cost
 from sparrot.engine import ProgressCallback, Threads
+from sparrot.errors import InvalidInputError
 from sparrot.validation import as_flag, as_points, as_positive, as_potential
 
 
@@ -121,6 +122,7 @@ def qot_path(
     tol: float = 1e-8,
     max_iter: int | None = None,
     n_jobs: int | None = None,
+    max_memory: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Iterator[Affinity]:
     """QOT affinities for many eps, one by one, each started from the ones before.
@@ -129,7 +131,7 @@ def qot_path(
 
     Parameters
     ----------
-    X, metric, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`.
+    X, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, progress : as for `qot`.
     eps_grid : relative eps, in any order; results come in the same order.
 
     Yields
@@ -146,8 +148,10 @@ def qot_path(
     [1, 1, 5]
     """
     hint = "every eps of the grid is relative to the mean cost"
+    if not isinstance(eps_grid, Iterable):
+        raise InvalidInputError(f"eps_grid must be several eps, got {eps_grid!r}; for one use qot")
     grid = [as_positive(eps, "eps", hint) for eps in eps_grid]
-    options = as_options(solver, tol, max_iter, None, progress)
+    options = as_options(solver, tol, max_iter, max_memory, progress)
     cost = make_cost(as_points(X, as_public_metric(metric)), metric)
     threads = Threads(n_jobs)
     along = Along(TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads))

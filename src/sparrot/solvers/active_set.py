@@ -100,8 +100,9 @@ class ActiveSet:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
         strikes = np.zeros(self.cost.n)
-        # Ceilings that were screened already may stay somewhat higher than they need be.
-        self._move(np.maximum(u + slack, np.minimum(self._r, u + 4 * slack)))
+        # Ceilings that were screened already may stay, also somewhat off what they should be.
+        high_enough = self._r >= u + slack / 4
+        self._move(np.where(high_enough, np.minimum(self._r, u + 1.5 * slack), u + slack))
         for _ in range(_MAX_ROUNDS):
             if self._support is None:
                 self._support = Support.of(self._pairs, self.cost.n)

@@ -2,6 +2,7 @@
 
 from sparrot.support.levels import block_levels, levels_against, simplex_levels
 from sparrot.support.link import QUADRATIC, Link, tsallis_link
+from sparrot.support.nearest import nearest
 from sparrot.support.pairs import Pairs, Support, compressed, number_of_pairs
 from sparrot.support.screening import screen
 
@@ -13,6 +14,7 @@ __all__ = [
     "block_levels",
     "compressed",
     "levels_against",
+    "nearest",
     "number_of_pairs",
     "screen",
     "simplex_levels",

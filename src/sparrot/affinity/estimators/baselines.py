@@ -20,12 +20,21 @@ class KNN(AffinityEstimator):
     6
     """
 
-    def __init__(self, k: int = 15, *, neighbours: Any = None) -> None:
+    def __init__(
+        self,
+        k: int = 15,
+        *,
+        metric: str = "sqeuclidean",
+        neighbours: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.k = k
+        self.metric = metric
         self.neighbours = neighbours
+        self.n_jobs = n_jobs
 
     def _build(self, X: PointArray) -> Affinity:
-        return knn(X, self.k, neighbours=self.neighbours)
+        return knn(X, **self.get_params(deep=False))
 
 
 class Gaussian(AffinityEstimator):
@@ -43,7 +52,7 @@ class Gaussian(AffinityEstimator):
         self.metric = metric
 
     def _build(self, X: PointArray) -> Affinity:
-        return gaussian(X, self.bandwidth, metric=self.metric)
+        return gaussian(X, **self.get_params())
 
 
 class Epanechnikov(AffinityEstimator):
@@ -68,7 +77,7 @@ class Epanechnikov(AffinityEstimator):
         self.metric = metric
 
     def _build(self, X: PointArray) -> Affinity:
-        return epanechnikov(X, self.bandwidth, eps=self.eps, metric=self.metric)
+        return epanechnikov(X, **self.get_params())
 
 
 class GaussianL2(AffinityEstimator):
@@ -81,12 +90,21 @@ class GaussianL2(AffinityEstimator):
     array([0. , 0.5, 0.5])
     """
 
-    def __init__(self, bandwidth: float = 1.0, *, hollow: bool = True) -> None:
+    def __init__(
+        self,
+        bandwidth: float = 1.0,
+        *,
+        metric: str = "sqeuclidean",
+        hollow: bool = True,
+        tol: float = 1e-8,
+    ) -> None:
         self.bandwidth = bandwidth
+        self.metric = metric
         self.hollow = hollow
+        self.tol = tol
 
     def _build(self, X: PointArray) -> Affinity:
-        return gaussian_l2(X, self.bandwidth, hollow=self.hollow)
+        return gaussian_l2(X, **self.get_params())
 
 
 class MAGIC(AffinityEstimator):
@@ -108,4 +126,4 @@ class MAGIC(AffinityEstimator):
         self.t = t
 
     def _build(self, X: PointArray) -> Affinity:
-        return magic(X, self.k, k_max=self.k_max, decay=self.decay, t=self.t)
+        return magic(X, **self.get_params())

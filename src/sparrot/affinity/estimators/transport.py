@@ -76,7 +76,8 @@ class QOT(TransportEstimator):
 
     Parameters
     ----------
-    eps, perplexity, metric, hollow, solver, tol, max_iter, n_jobs : as for `sparrot.qot`.
+    eps, perplexity, metric, hollow, solver, tol, max_iter, n_jobs, max_memory :
+        as for `sparrot.qot`.
 
     Attributes
     ----------
@@ -109,6 +110,7 @@ class QOT(TransportEstimator):
         tol: float = 1e-8,
         max_iter: int | None = None,
         n_jobs: int | None = None,
+        max_memory: float | None = None,
     ) -> None:
         self.eps = eps
         self.perplexity = perplexity
@@ -118,6 +120,7 @@ class QOT(TransportEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
 
     def _build(self, X: PointArray) -> Affinity:
         return qot(X, **self.get_params())
@@ -128,7 +131,7 @@ class EOT(TransportEstimator):
 
     Parameters
     ----------
-    eps, perplexity, metric, hollow, drop, tol, max_iter, n_jobs : as for `sparrot.eot`.
+    eps, perplexity, metric, hollow, drop, tol, max_iter, n_jobs, max_memory : as for `sparrot.eot`.
 
     Examples
     --------
@@ -149,6 +152,7 @@ class EOT(TransportEstimator):
         tol: float = 1e-8,
         max_iter: int | None = None,
         n_jobs: int | None = None,
+        max_memory: float | None = None,
     ) -> None:
         self.eps = eps
         self.perplexity = perplexity
@@ -158,6 +162,7 @@ class EOT(TransportEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
 
     def _build(self, X: PointArray) -> Affinity:
         return eot(X, **self.get_params())
@@ -183,7 +188,8 @@ class Tsallis(TransportEstimator):
 
     Parameters
     ----------
-    eps, q, perplexity, metric, hollow, solver, tol, max_iter, n_jobs : as for `sparrot.tsallis`.
+    eps, q, perplexity, metric, hollow, solver, tol, max_iter, n_jobs, max_memory :
+        as for `sparrot.tsallis`.
 
     Examples
     --------
@@ -205,6 +211,7 @@ class Tsallis(TransportEstimator):
         tol: float = 1e-8,
         max_iter: int | None = None,
         n_jobs: int | None = None,
+        max_memory: float | None = None,
     ) -> None:
         self.eps = eps
         self.q = q
@@ -215,6 +222,7 @@ class Tsallis(TransportEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
 
     def _build(self, X: PointArray) -> Affinity:
         return tsallis(X, **self.get_params())

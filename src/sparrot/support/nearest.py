@@ -1,0 +1,74 @@
+"""The nearest neighbours of every point, exactly, by tiles.
+
+With scores `s_ij = G_ij - h_j` (minus the cost, but for a term of the row) a product in float32 is
+a filter: the k-th largest of the lower bounds of a row is below its k-th largest score, so only the
+columns whose upper bound reaches it can be among the nearest. Exact costs put those in order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparrot.cost import Cost
+from sparrot.engine import Threads
+from sparrot.types import Float32Array, FloatArray, IntArray
+
+_TILE_ENTRIES = 4_000_000  # of one block of scores
+_SMALL = 1500  # points for which float64 rows are as fast, and nothing needs to be compiled
+
+
+def nearest(cost: Cost, k: int, threads: Threads) -> tuple[IntArray, FloatArray]:
+    """The k nearest other points of each point, and their costs in float64.
+
+    In ascending order, the smaller index first among equals: it is the same for any number of
+    threads, and the same as a full sort would give.
+    """
+    block = _exact_block if cost.n <= _SMALL else _filtered_block
+    size = max(16, _TILE_ENTRIES // cost.n)
+    starts = range(0, cost.n, size)
+
+    def one(start: int) -> tuple[IntArray, FloatArray]:
+        return block(cost, slice(start, min(start + size, cost.n)), k)
+
+    parts = list(threads.map(one, starts))
+    indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return indices, costs
+
+
+def _exact_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]:
+    C = cost.rows(rows)
+    own = np.arange(rows.start, rows.stop)
+    C[own - rows.start, own] = np.inf
+    order = np.argsort(C, axis=1, kind="stable")[:, :k]
+    return order.astype(np.int32), np.take_along_axis(C, order, axis=1)
+
+
+def _filtered_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]:
+    from sparrot.kernels import count_hits, list_hits, row_kth
+
+    n_rows = rows.stop - rows.start
+    own = np.arange(rows.start, rows.stop)
+    G: Float32Array = np.empty((n_rows, cost.n), np.float32)
+    cost.products(rows, cost, slice(None), G)
+    G[own - rows.start, own] = -np.inf
+    margin = cost.margin(cost.shift)
+    kth = np.empty(n_rows, np.float32)
+    row_kth(G, _rounded(-cost.shift - margin, down=True), k, kth)
+    bound = _rounded(-cost.shift + margin, down=False)
+    threshold = _rounded(kth - 2 * margin[rows], down=True)
+    counts = np.empty(n_rows, np.int32)
+    count_hits(G, bound, threshold, counts)
+    starts = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    j: IntArray = np.empty(starts[-1], np.int32)
+    list_hits(G, bound, threshold, starts, j)
+    i = np.repeat(own, counts).astype(np.int32)
+    C = cost.pairs(i, j)
+    order = np.lexsort((j, C, i))
+    chosen = order[starts[:-1, None] + np.arange(k)]
+    return j[chosen], C[chosen]
+
+
+def _rounded(x: FloatArray, down: bool) -> Float32Array:
+    """To float32, never in the other direction."""
+    return np.nextafter(x.astype(np.float32), np.float32(-np.inf if down else np.inf))
