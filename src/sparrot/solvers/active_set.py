@@ -25,7 +25,7 @@ from sparrot.types import FloatArray, IntArray
 LOOSE = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
-_WORTH_KEEPING = 0.5  # share of pairs that must stay to keep a support as it is
+_WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
 _PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 FEWER_NEIGHBOURS = (

@@ -26,7 +26,7 @@ _DENSE = 1024  # the first part has at most that many points
 _FEW = 4.0  # with fewer neighbours than that a part tells little about the whole
 _COARSE = 1e-2  # marginal error for parts
 _STEPS = 200  # Newton steps for a part, at most
-_SAMPLE = 256  # rows that judge a warm start
+_SAMPLE = 64  # rows that judge a warm start
 
 
 def guess_from_parts(
