@@ -16,50 +16,57 @@ from numba import njit
 Array = Any  # numba infers the types; annotations here would only repeat the docstrings
 
 _CHUNK = 64  # columns tested at once by the vector unit
-_BATCH = 512  # columns gathered before a row's level is brought up to date
 
 
 @njit(nogil=True, cache=True)
-def count_hits(G: Array, b: Array, t: Array, counts: Array) -> None:
-    """Set `counts[i]` to the number of columns j with `G[i, j] + b[j] > t[i]`."""
-    rows, columns = G.shape
-    for i in range(rows):
-        hits = np.int32(0)
-        for j in range(columns):
-            hits += np.int32(G[i, j] + b[j] > t[i])
-        counts[i] = hits
+def _none_above(g: Array, b: Array, start: int, t: float) -> bool:
+    """Whether no `g[j] + b[j] > t` in the chunk of columns from `start` on, unless it is cut short.
+
+    The number of turns is a constant, which is what lets the vector unit do it.
+    """
+    if start + _CHUNK > len(g):
+        return False
+    g, b = g[start : start + _CHUNK], b[start : start + _CHUNK]
+    hits = np.int32(0)
+    for j in range(_CHUNK):
+        hits += np.int32(g[j] + b[j] > t)
+    return hits == 0
 
 
 @njit(nogil=True, cache=True)
-def list_hits(G: Array, b: Array, t: Array, starts: Array, out: Array) -> None:
-    """Write the columns that `count_hits` counted, row i from `out[starts[i]]` on, ascending."""
-    rows, columns = G.shape
-    for i in range(rows):
-        k = starts[i]
-        if k == starts[i + 1]:
-            continue
-        for start in range(0, columns, _CHUNK):
-            stop = min(start + _CHUNK, columns)
-            hits = np.int32(0)
-            for j in range(start, stop):
-                hits += np.int32(G[i, j] + b[j] > t[i])
-            if hits:
-                for j in range(start, stop):
-                    if G[i, j] + b[j] > t[i]:
-                        out[k] = j
-                        k += 1
+def find_hits(G: Array, b: Array, t: Array, rows: Array, columns: Array) -> int:
+    """List the entries with `G[i, j] + b[j] > t[i]`, row by row, columns ascending.
+
+    Returns their number; where it is more than the lists can take, the rest is not written.
+    """
+    room = len(rows)
+    count = 0
+    for i in range(G.shape[0]):
+        g = G[i]
+        for start in range(0, len(g), _CHUNK):
+            if _none_above(g, b, start, t[i]):
+                continue
+            for j in range(start, min(start + _CHUNK, len(g))):
+                if g[j] + b[j] > t[i]:
+                    if count < room:
+                        rows[count] = i
+                        columns[count] = j
+                    count += 1
+    return count
 
 
 @njit(nogil=True, cache=True)
 def row_kth(Q: Array, b: Array, k: int, out: Array) -> None:
     """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j."""
     rows, columns = Q.shape
-    s = np.empty(2 * k + _BATCH, np.float32)
+    s = np.empty(2 * k + _CHUNK, np.float32)
     for i in range(rows):
         gathered = 0
         least = np.float32(-np.inf)
-        for start in range(0, columns, _BATCH):
-            for j in range(start, min(start + _BATCH, columns)):
+        for start in range(0, columns, _CHUNK):
+            if _none_above(Q[i], b, start, float(least)):
+                continue
+            for j in range(start, min(start + _CHUNK, columns)):
                 q = Q[i, j] + b[j]
                 if q > least:
                     s[gathered] = q
@@ -118,30 +125,50 @@ def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tu
 
 
 @njit(nogil=True, cache=True)
-def row_levels(
-    Q: Array, b: Array, mass: float, factor: float, power: float, v: Array, counts: Array
+def gather_scores(
+    Q: Array,
+    b: Array,
+    mass: float,
+    factor: float,
+    power: float,
+    scores: Array,
+    counts: Array,
+    settled: Array,
+    level: Array,
 ) -> None:
-    """Solve `sum_j g([v_i + Q[i, j] + b[j]]_+) = mass` for each row; `counts`: its support size.
+    """Add the columns `Q[i, j] + b[j]` to the scores of each row that may matter to its level.
 
-    The level over some of the columns is never below the level over all, so the columns are
-    gathered in batches and whatever a batch shows to be out of reach is dropped at once.
+    The level over some of the columns is never below the level over all, so the columns are taken
+    in batches, and whatever a batch shows to be out of reach is dropped at once. `counts` are the
+    scores kept so far, `settled` as many when `level` was last brought up to date.
     """
-    rows, columns = Q.shape
-    s = np.empty(columns, np.float64)
-    for i in range(rows):
-        gathered = 0
-        settled = 0
-        level = np.inf
-        for start in range(0, columns, _BATCH):
-            for j in range(start, min(start + _BATCH, columns)):
-                q = np.float64(Q[i, j]) + b[j]
-                if q + level > 0:
-                    s[gathered] = q
-                    gathered += 1
-            if gathered > 2 * settled + 32:
-                level, gathered = _level(s, gathered, mass, factor, power)
-                settled = gathered
-        v[i], counts[i] = _level(s, gathered, mass, factor, power)
+    limit = np.empty(1, Q.dtype)
+    for i in range(Q.shape[0]):
+        q = Q[i]
+        s = scores[i]
+        count = counts[i]
+        limit[0] = -level[i]
+        for start in range(0, len(q), _CHUNK):
+            if _none_above(q, b, start, limit[0]):
+                continue
+            for j in range(start, min(start + _CHUNK, len(q))):
+                if q[j] + b[j] > limit[0]:
+                    s[count] = q[j] + b[j]
+                    count += 1
+            if count > 2 * settled[i] + 32:
+                level[i], count = _level(s, count, mass, factor, power)
+                settled[i] = count
+                limit[0] = -level[i]
+        counts[i] = count
+
+
+@njit(nogil=True, cache=True)
+def settle_levels(
+    scores: Array, counts: Array, mass: float, factor: float, power: float, level: Array
+) -> None:
+    """Solve `sum_k g([v_i + s_ik]_+) = mass` over the gathered scores; `counts`: the support."""
+    for i in range(len(counts)):
+        level[i], counts[i] = _level(scores[i], counts[i], mass, factor, power)
 
 
 @njit(nogil=True, cache=True)

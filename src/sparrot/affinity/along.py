@@ -16,10 +16,13 @@ from sparrot.affinity.perplexity import perplexity
 from sparrot.affinity.result import Affinity
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.solvers import Solution
-from sparrot.types import FloatArray
+from sparrot.types import FloatArray, IntArray
 
 _LOOSE = 1e-4  # marginal error while eps is not yet known
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
+_PILOT_PRECISION = 0.03  # of the same for a part of the points
+_SMALLEST_PART = 4000  # points of the smallest part, at most
+_ABOVE = 0.05  # by which to begin too large, in log eps
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps
 _STRIDE = 3.0  # longest step of a search, in log eps
@@ -30,7 +33,11 @@ _MOST = 60  # solves in one search
 class Problem(Protocol):
     """A regularised problem on fixed data, for any relative eps."""
 
+    n: int
     most_neighbours: int
+
+    def part(self, index: IntArray) -> Problem:
+        """The same problem on some of the points."""
 
     def typical_eps(self) -> float:
         """A relative eps to begin a search with, whatever outliers do to the mean cost."""
@@ -87,16 +94,20 @@ class Along:
                 f"can be), got {target:g}"
             )
 
-        start = float(np.log(self.problem.typical_eps()))
+        log_eps, slope = _pilot(self.problem, target)
+        log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)
+        return self.at(float(np.exp(log_eps)))
+
+    def _search(
+        self, target: float, start: float, slope: float, precision: float
+    ) -> tuple[float, float]:
+        """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
 
         def excess(log_eps: float) -> float:
             matrix = self.at(float(np.exp(log_eps)), _LOOSE).matrix
             return float(np.log(perplexity(matrix).mean() / target))
 
-        log_eps = find_root(
-            excess, start, slope=0.7, precision=PERPLEXITY_PRECISION, what="perplexity"
-        )
-        return self.at(float(np.exp(log_eps)))
+        return find_root(excess, start, slope=slope, precision=precision, what="perplexity")
 
     def connected(self) -> Affinity:
         """An eps for which the graph is connected, but no longer 2 % below it.
@@ -128,10 +139,35 @@ class Along:
         return self.at(high)
 
 
+def _pilot(problem: Problem, target: float) -> tuple[float, float]:
+    r"""A logarithm of eps to begin with, and the slope of log perplexity there.
+
+    At a fixed number of neighbours :math:`\varepsilon \propto N^{-2/d}` on a manifold of dimension
+    d. So the eps of random parts of the points, each four times larger than the last, leads to the
+    eps of all of them, at a small part of the price. What comes out is a little too large on
+    purpose: from above, the pairs that were found serve to the end.
+    """
+    log_eps, slope, growth = float(np.log(problem.typical_eps())), 0.7, 0.0
+    order = np.random.default_rng(0).permutation(problem.n)
+    sizes = [problem.n]
+    while sizes[0] > _SMALLEST_PART:
+        sizes.insert(0, sizes[0] // 4)
+    known: float | None = None
+    for size in sizes[:-1]:
+        along = Along(problem.part(np.sort(order[:size])))
+        if not 1 < target < along.problem.most_neighbours:
+            continue
+        log_eps, slope = along._search(target, log_eps, slope, _PILOT_PRECISION)
+        growth = 0.0 if known is None else float(np.clip(log_eps - known, -3.0, 0.0))
+        known = log_eps
+        log_eps += growth
+    return (log_eps, slope) if known is None else (log_eps + _ABOVE, slope)
+
+
 def find_root(
     excess: Callable[[float], float], x: float, slope: float, precision: float, what: str
-) -> float:
-    """Find x with `|excess(x)| <= precision` for an increasing function of log eps.
+) -> tuple[float, float]:
+    """Find x with `|excess(x)| <= precision` for an increasing function; also its slope there.
 
     Secant steps, no longer than a factor of twenty in eps; once the root is bracketed they must
     stay inside the bracket, and where they do not it is halved.
@@ -143,7 +179,7 @@ def find_root(
     for _ in range(_MOST):
         y = excess(x)
         if abs(y) <= precision:
-            return x
+            return x, slope
         bracket[int(y > 0)] = x
         if before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision:
             break  # flat: this is as near as it gets

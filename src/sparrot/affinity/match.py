@@ -51,7 +51,7 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
         matrix = build(X, float(np.exp(log_h)), **arguments).matrix
         return float(np.log(perplexity(matrix).mean() / target))
 
-    log_h = find_root(
+    log_h, _ = find_root(
         excess, np.log(0.1), slope=1.0, precision=PERPLEXITY_PRECISION, what="perplexity"
     )
     return build(X, float(np.exp(log_h)), **arguments)

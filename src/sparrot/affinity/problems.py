@@ -10,7 +10,7 @@ from sparrot.cost import MatrixCost, PointCost
 from sparrot.engine import Progress, Threads, memory_budget, require_memory
 from sparrot.solvers import Certificate, Options, Solution, Solver, marginal_error, sinkhorn
 from sparrot.support import QUADRATIC, number_of_pairs, tsallis_link
-from sparrot.types import FloatArray
+from sparrot.types import FloatArray, IntArray
 
 _PLAN_BYTES = 40  # for each entry of a dense entropic plan, all copies counted
 _BLOCK = 512
@@ -93,6 +93,17 @@ class TransportProblem(_Problem):
         self._q = q
         self._solver = Solver(cost, hollow, options, threads)
 
+    def part(self, index: IntArray) -> TransportProblem:
+        """The same problem on some of the points."""
+        return TransportProblem(
+            self._cost.take(index),
+            self._metric,
+            self._hollow,
+            self._options,
+            self._threads,
+            self._q,
+        )
+
     def solve(self, eps: float, start: FloatArray | None, tol: float | None) -> Solution:
         """Solve for one relative eps."""
         link = QUADRATIC if self._q is None else tsallis_link(eps, self._q)
@@ -131,6 +142,17 @@ class EntropicProblem(_Problem):
                 max_memory=options.max_memory,
             )
         self._C = cost.dense() if self._keep else None
+
+    def part(self, index: IntArray) -> EntropicProblem:
+        """The same problem on some of the points."""
+        return EntropicProblem(
+            self._cost.take(index),
+            self._metric,
+            self._hollow,
+            self._options,
+            self._threads,
+            self._drop,
+        )
 
     def solve(self, eps: float, start: FloatArray | None, tol: float | None) -> Solution:
         """Solve for one relative eps."""

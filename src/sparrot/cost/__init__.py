@@ -3,6 +3,7 @@
 from sparrot.cost.base import Cost
 from sparrot.cost.choose import costs_to, make_cost
 from sparrot.cost.matrix import MatrixCost
+from sparrot.cost.order import LEAF
 from sparrot.cost.points import PointCost
 
-__all__ = ["Cost", "MatrixCost", "PointCost", "costs_to", "make_cost"]
+__all__ = ["LEAF", "Cost", "MatrixCost", "PointCost", "costs_to", "make_cost"]

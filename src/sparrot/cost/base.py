@@ -33,6 +33,15 @@ class Cost(Protocol):
         `other` is this cost or a part of the same cost made by `take`.
         """
 
+    def order(self) -> IntArray | None:
+        """A permutation that puts near points next to each other, if there is one to gain by."""
+
+    def gaps(self, leaf: int, other: Self) -> FloatArray:
+        """Lower bounds on the costs between one leaf here and every leaf of `other`.
+
+        A leaf is `LEAF` consecutive points.
+        """
+
     def margin(self, a: FloatArray) -> FloatArray:
         """For each point m_i with `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`."""
 

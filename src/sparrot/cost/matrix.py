@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparrot.cost.base import FLOAT32_ROUNDING
+from sparrot.cost.order import LEAF
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 
@@ -32,6 +33,13 @@ class MatrixCost:
         """Write the negated costs in float32."""
         block = self._C[np.ix_(self._index[rows], other._index[columns])]
         np.divide(block, -self.unit, out=out, casting="same_kind")
+
+    def order(self) -> None:
+        """None: a matrix has no balls."""
+
+    def gaps(self, leaf: int, other: MatrixCost) -> FloatArray:
+        """No bound at all."""
+        return np.full(-(-other.n // LEAF), -np.inf)
 
     def margin(self, a: FloatArray) -> FloatArray:
         """Bound the rounding of `a_i + a_j - C_ij` by a term for each point."""

@@ -10,11 +10,13 @@ With centred and scaled points `z = (x - mean) / sqrt(Cbar)` and `h_i = |z_i|^2 
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot.cost.base import FLOAT32_ROUNDING
+from sparrot.cost.order import LEAF, spatial_order
 from sparrot.types import Float32Array, FloatArray, IntArray, PointArray
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
@@ -26,29 +28,80 @@ class PointCost:
 
     Parameters
     ----------
-    X : (n, p) points, float32 or float64, C-contiguous; kept, never changed.
+    X : (n, p) points, float32 or float64, C-contiguous; kept, never changed. Of points that are
+        mapped from a file only what a tile needs is read.
     """
 
     def __init__(self, X: PointArray) -> None:
-        self.n = len(X)
-        self._X = X
-        self._to_all: Callable[[PointArray], FloatArray] | None = None
         self._centre: FloatArray = X.mean(axis=0, dtype=np.float64)
         squares = np.concatenate(
-            [_squares(X[k : k + _BLOCK] - self._centre) for k in range(0, self.n, _BLOCK)]
+            [_squares(X[k : k + _BLOCK] - self._centre) for k in range(0, len(X), _BLOCK)]
         )
         self.unit = float(squares.mean())
-        scale = self.unit if self.unit > 0 else 1.0
-        self.shift: FloatArray = squares / (2 * scale)
-        self._z: Float32Array = np.empty(X.shape, np.float32)
-        for k in range(0, self.n, _BLOCK):
-            self._z[k : k + _BLOCK] = (X[k : k + _BLOCK] - self._centre) / np.sqrt(scale)
+        self._hold(X, squares / (2 * self._scale))
+
+    def _hold(self, X: PointArray, shift: FloatArray) -> None:
+        self.n = len(X)
+        self.shift: FloatArray = shift
+        self._X = X
+        self._z: Float32Array | None = None
+        self._balls: tuple[FloatArray, FloatArray] | None = None
+        self._to_all: Callable[[PointArray], FloatArray] | None = None
+        self._lock = Lock()
+
+    @property
+    def _scale(self) -> float:
+        return self.unit if self.unit > 0 else 1.0
 
     def products(
         self, rows: IntArray | slice, other: PointCost, columns: slice, out: Float32Array
     ) -> None:
         """Write the inner products `z_i . z_j` in float32."""
-        np.matmul(self._z[rows], other._z[columns].T, out=out)
+        np.matmul(self._scaled(rows), other._scaled(columns).T, out=out)
+
+    def _scaled(self, rows: IntArray | slice) -> Float32Array:
+        """Points as float32 about the centre, in units of the root of the mean cost."""
+        if _mapped(self._X):
+            return self._rescaled(self._X[rows])
+        with self._lock:
+            if self._z is None:
+                self._z = np.empty(self._X.shape, np.float32)
+                for k in range(0, self.n, _BLOCK):
+                    self._z[k : k + _BLOCK] = self._rescaled(self._X[k : k + _BLOCK])
+        return self._z[rows]
+
+    def _rescaled(self, X: PointArray) -> Float32Array:
+        z: Float32Array = ((X - self._centre) / np.sqrt(self._scale)).astype(np.float32)
+        return z
+
+    def order(self) -> IntArray | None:
+        """A permutation that puts near points next to each other, if there is one to gain by."""
+        return None if _mapped(self._X) else spatial_order(self._X, self._centre)
+
+    def gaps(self, leaf: int, other: PointCost) -> FloatArray:
+        """Lower bounds on the costs between `LEAF` consecutive points here and those of `other`.
+
+        Points in balls of radii `a`, `b` about centres at a distance `d` are at least `d - a - b`
+        apart.
+        """
+        centres, radii = self._leaves()
+        theirs, their_radii = other._leaves()
+        distance = np.sqrt(_squares(theirs - centres[leaf]))
+        reach = radii[leaf] + their_radii
+        return np.square(np.maximum(distance * (1 - 1e-9) - reach * (1 + 1e-9), 0)) / 2
+
+    def _leaves(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and radius of the ball around each leaf."""
+        with self._lock:
+            if self._balls is None:
+                balls = [self._ball(slice(k, k + LEAF)) for k in range(0, self.n, LEAF)]
+                self._balls = np.array([c for c, _ in balls]), np.array([r for _, r in balls])
+        return self._balls
+
+    def _ball(self, rows: slice) -> tuple[FloatArray, float]:
+        z = (self._X[rows] - self._centre) / np.sqrt(self._scale)
+        centre = z.mean(axis=0)
+        return centre, float(np.sqrt(_squares(z - centre).max()))
 
     def margin(self, a: FloatArray) -> FloatArray:
         """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.
@@ -56,7 +109,7 @@ class PointCost:
         A float32 inner product of length p, whatever its order of summation, errs by at most
         `(p + 4) 2^-24 |z_i| |z_j| <= (p + 4) 2^-24 (h_i + h_j)`, the rounding of z included.
         """
-        p = self._z.shape[1]
+        p = self._X.shape[1]
         return FLOAT32_ROUNDING * ((p + 8) * self.shift + 4 * np.abs(a)) + 1e-30
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -82,9 +135,8 @@ class PointCost:
     def take(self, index: IntArray) -> PointCost:
         """The cost between some of the points, in the same unit and about the same centre."""
         part = object.__new__(PointCost)
-        part.n, part.unit, part._centre = len(index), self.unit, self._centre
-        part._to_all = None
-        part._X, part.shift, part._z = self._X[index], self.shift[index], self._z[index]
+        part.unit, part._centre = self.unit, self._centre
+        part._hold(self._X[index], self.shift[index])
         return part
 
     def rows(self, index: slice) -> FloatArray:
@@ -129,3 +181,13 @@ def half_squared_distances(Y: PointArray) -> Callable[[PointArray], FloatArray]:
 def _squares(X: FloatArray) -> FloatArray:
     squares: FloatArray = np.einsum("ij,ij->i", X, X)
     return squares
+
+
+def _mapped(X: PointArray) -> bool:
+    """Whether the points are in a file rather than in memory."""
+    base: object = X
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return True
+        base = base.base
+    return False

@@ -62,7 +62,11 @@ class Solver:
             self.name = "newton" if cost.n <= CROSSING else "active-set"
         self._max_iter = options.max_iter or _MAX_ITER[self.name]
         if self.name == "active-set":
-            self._active = ActiveSet(cost, hollow, threads, options.progress, options.max_memory)
+            self._order = cost.order()
+            self._near = cost if self._order is None else cost.take(self._order)
+            self._active = ActiveSet(
+                self._near, hollow, threads, options.progress, options.max_memory
+            )
         else:
             self._C = self._dense()
 
@@ -128,14 +132,27 @@ class Solver:
     ) -> Solution:
         guess = None
         if start is not None:
-            guess = guess_from_potential(self.cost, link, mass, self.hollow, start, self.threads)
+            start = start if self._order is None else start[self._order]
+            guess = guess_from_potential(self._near, link, mass, self.hollow, start, self.threads)
         if guess is None:
             guess = self._sparse_cold_start(link, mass)
         self._active.require_memory(guess.neighbours)
         budget = Budget(self._max_iter)
         found = self._active.solve(link, mass, guess, aim, budget)
         violation = 0.0 if found.certified else np.inf  # unknown, so infinite: no silent pass
-        return self._solution(found.u, found.plan, violation, tuple(budget.history), tol)
+        u, plan = self._as_given(found.u, found.plan)
+        return self._solution(u, plan, violation, tuple(budget.history), tol)
+
+    def _as_given(self, u: FloatArray, plan: csr_array) -> tuple[FloatArray, csr_array]:
+        """From the order of the active set back to the order of the points."""
+        if self._order is None:
+            return u, plan
+        place = np.empty_like(self._order)
+        place[self._order] = np.arange(len(u))
+        columns = self._order.astype(plan.indices.dtype)[plan.indices]
+        plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
+        plan.sort_indices()
+        return u[place], plan
 
     def _sparse_cold_start(self, link: Link, mass: float) -> Guess:
         """A guess from parts; where neighbours are very few, by way of larger masses.
@@ -146,7 +163,7 @@ class Solver:
         larger: list[float] = []
         while True:
             guess = guess_from_parts(
-                self.cost,
+                self._near,
                 link,
                 larger[-1] if larger else mass,
                 self.hollow,

@@ -11,14 +11,18 @@ of the mass, it is an estimate of it; and for a new point it gives the row of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from sparrot.cost import Cost
+from sparrot.cost import LEAF, Cost
 from sparrot.engine import Threads
 from sparrot.support.link import QUADRATIC, Link
-from sparrot.types import FloatArray, IntArray
+from sparrot.support.screening import as_slice
+from sparrot.support.tiles import Scratch, leaf_maxima, runs
+from sparrot.types import BoolArray, Float32Array, FloatArray, IntArray
 
-_TILE_ENTRIES = 4_000_000  # of one block of scores
+_NEAR = 2  # leaves that give a first bound
 _WORTH_COMPILING = 1_000_000  # entries of a block
 
 
@@ -37,21 +41,79 @@ def levels_against(
     `u` are the potentials of `other`, a part of the same cost; `twin[k]` is the place there of the
     point `rows[k]` itself, which is left out, or -1. Float32 products: good for a start.
     """
-    from sparrot.kernels import row_levels
-
     v = np.empty(len(rows))
     counts = np.empty(len(rows), np.int64)
     b = (u - other.shift).astype(np.float32)
+    highest = leaf_maxima(u)
+    scratch = Scratch()
 
     def block(start: int, stop: int) -> None:
-        Q = np.empty((stop - start, other.n), np.float32)
-        cost.products(rows[start:stop], other, slice(None), Q)
-        own = np.flatnonzero(twin[start:stop] >= 0)
-        Q[own, twin[start:stop][own]] = -np.inf
-        row_levels(Q, b, mass, link.factor, link.power, v[start:stop], counts[start:stop])
+        group = rows[start:stop]
+        levels = _Levels(len(group), other.n, link, mass)
+        beyond = np.zeros(len(highest), bool)  # leaves that were taken already
+        for alive in _nearest_first(cost, group, other, highest, levels):
+            for columns in runs(alive & ~beyond, other.n):
+                Q = scratch.tile(len(group), columns.stop - columns.start)
+                cost.products(as_slice(group), other, columns, Q)
+                own = np.flatnonzero(
+                    (twin[start:stop] >= columns.start) & (twin[start:stop] < columns.stop)
+                )
+                Q[own, twin[start:stop][own] - columns.start] = -np.inf
+                levels.add(Q, b[columns])
+            beyond |= alive
+        v[start:stop], counts[start:stop] = levels.settled()
 
-    threads.run(block, len(rows), max(16, _TILE_ENTRIES // other.n))
+    threads.run(block, len(rows), LEAF)
     return v + cost.shift[rows], counts
+
+
+def _nearest_first(
+    cost: Cost, group: IntArray, other: Cost, highest: FloatArray, levels: _Levels
+) -> Iterator[BoolArray]:
+    """Leaves of `other` to look at: near ones and then, knowing their level, all within reach.
+
+    Near are those with the smallest gap and those at the same place in the order of the points.
+    """
+    leaves = np.unique(group // LEAF)
+    gap = np.min([cost.gaps(int(leaf), other) for leaf in leaves], axis=0)
+    place = leaves * len(highest) // -(-cost.n // LEAF)
+    near = np.zeros(len(highest), bool)
+    near[np.argsort(gap - highest, kind="stable")[:_NEAR]] = True
+    for aside in (-1, 0, 1):
+        near[np.clip(place + aside, 0, len(highest) - 1)] = True
+    yield near
+    yield (levels.bounds() + cost.shift[group]).max() + highest > gap
+
+
+class _Levels:
+    """Levels of some rows, from columns that come one tile after the other."""
+
+    def __init__(self, n_rows: int, n_columns: int, link: Link, mass: float) -> None:
+        self._arguments = mass, link.factor, link.power
+        self._scores = np.empty((n_rows, n_columns))  # as good as no memory until it is written
+        self._counts = np.zeros(n_rows, np.int64)
+        self._settled = np.zeros(n_rows, np.int64)
+        self._level = np.full(n_rows, np.inf)
+
+    def add(self, Q: Float32Array | FloatArray, b: Float32Array | FloatArray) -> None:
+        """Take in the columns `Q + b`."""
+        from sparrot.kernels import gather_scores
+
+        gather_scores(
+            Q, b, *self._arguments, self._scores, self._counts, self._settled, self._level
+        )
+
+    def bounds(self) -> FloatArray:
+        """Upper bounds on the levels, from the columns so far."""
+        from sparrot.kernels import settle_levels
+
+        settle_levels(self._scores, self._counts, *self._arguments, self._level)
+        self._settled[:] = self._counts
+        return self._level
+
+    def settled(self) -> tuple[FloatArray, IntArray]:
+        """The levels, and how many columns each rests on."""
+        return self.bounds(), self._counts
 
 
 def simplex_levels(S: FloatArray, mass: float | FloatArray, link: Link = QUADRATIC) -> FloatArray:
@@ -82,11 +144,9 @@ def block_levels(S: FloatArray, mass: float, link: Link) -> FloatArray:
     """As `simplex_levels`; large blocks are worth a compiled loop."""
     if S.size < _WORTH_COMPILING:
         return simplex_levels(S, mass, link)
-    from sparrot.kernels import row_levels
-
-    v, counts = np.empty(len(S)), np.empty(len(S), np.int64)
-    row_levels(S, np.zeros(S.shape[1]), mass, link.factor, link.power, v, counts)
-    return v
+    levels = _Levels(S.shape[0], S.shape[1], link, mass)
+    levels.add(S, np.zeros(S.shape[1]))
+    return levels.settled()[0]
 
 
 def _newton_step(S: FloatArray, v: FloatArray, mass: FloatArray, link: Link) -> FloatArray:

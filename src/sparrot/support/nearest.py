@@ -11,6 +11,7 @@ import numpy as np
 
 from sparrot.cost import Cost
 from sparrot.engine import Threads
+from sparrot.support.screening import list_hits
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
@@ -44,7 +45,7 @@ def _exact_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]
 
 
 def _filtered_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]:
-    from sparrot.kernels import count_hits, list_hits, row_kth
+    from sparrot.kernels import row_kth
 
     n_rows = rows.stop - rows.start
     own = np.arange(rows.start, rows.stop)
@@ -56,16 +57,11 @@ def _filtered_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArr
     row_kth(G, _rounded(-cost.shift - margin, down=True), k, kth)
     bound = _rounded(-cost.shift + margin, down=False)
     threshold = _rounded(kth - 2 * margin[rows], down=True)
-    counts = np.empty(n_rows, np.int32)
-    count_hits(G, bound, threshold, counts)
-    starts = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(counts, out=starts[1:])
-    j: IntArray = np.empty(starts[-1], np.int32)
-    list_hits(G, bound, threshold, starts, j)
-    i = np.repeat(own, counts).astype(np.int32)
-    C = cost.pairs(i, j)
+    i, j = list_hits(G, bound, threshold)
+    C = cost.pairs(i + np.int32(rows.start), j)
     order = np.lexsort((j, C, i))
-    chosen = order[starts[:-1, None] + np.arange(k)]
+    starts = np.searchsorted(i, np.arange(n_rows))
+    chosen = order[starts[:, None] + np.arange(k)]
     return j[chosen], C[chosen]
 
 

@@ -1,8 +1,9 @@
 """All pairs of points against ceilings: which may carry mass?
 
 For ceilings r the support is `S(r) = {(i, j) : r_i + r_j > C_ij}`. As long as the potentials stay
-below the ceilings, no other pair can carry mass. One pass over tiles finds S(r): products in
-float32 with a margin for their rounding pick the candidates, exact costs in float64 decide.
+below the ceilings, no other pair can carry mass. One pass over tiles finds S(r): balls around the
+points rule out whole tiles, products in float32 with a margin for their rounding pick the
+candidates, exact costs in float64 decide.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparrot.cost import Cost
+from sparrot.cost import LEAF, Cost
 from sparrot.engine import Threads
 from sparrot.support.pairs import Pairs
-from sparrot.types import FloatArray, IntArray
+from sparrot.support.tiles import Scratch, groups, leaf_maxima, reachable, runs
+from sparrot.types import Float32Array, FloatArray, IntArray
 
-TILE = 1024  # rows and columns of a tile: 4 MB of float32
+_ROOM = 1 << 14  # hits that a tile has room for at first
 
 
 def screen(
@@ -28,53 +30,66 @@ def screen(
 ) -> Pairs:
     """The pairs `i < j` of S(r); with `rows` (ascending), only those that touch one of the rows.
 
-    `report(tiles done, tiles in all, pairs found)` is called as the pass goes on, and may raise.
+    `report(row groups done, row groups in all, pairs found)` is called as the pass goes on, and may
+    raise.
     """
     a = r - cost.shift
     a = a + cost.margin(a)
     bound = np.nextafter(a.astype(np.float32), np.float32(np.inf))
+    highest = leaf_maxima(r)
     everything = rows is None
     left: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
     among = np.zeros(cost.n, bool)
     among[left] = True
-    tiles = [
-        (start, column)
-        for start in range(0, len(left), TILE)
-        for column in range(start if everything else 0, cost.n, TILE)
-    ]
+    scratch = Scratch()
 
-    def one(tile: tuple[int, int]) -> Pairs:
-        index = left[tile[0] : tile[0] + TILE]
-        columns = slice(tile[1], min(tile[1] + TILE, cost.n))
-        lines = slice(tile[0], tile[0] + len(index)) if everything else index
-        i, j = _candidates(cost, bound, index, lines, columns)
+    def one(group: IntArray) -> Pairs:
+        alive = reachable(cost, group, r[group], cost, highest)
+        first = int(group[0]) // LEAF * LEAF if everything else 0
+        found = [
+            _hits(cost, bound, group, columns, scratch) for columns in runs(alive, cost.n, first)
+        ]
+        i = np.concatenate([i for i, _ in found] or [group[:0]])
+        j = np.concatenate([j for _, j in found] or [group[:0]])
         keep = (i < j) | ((i > j) & ~among[j])  # a pair of two rows is met twice: take it once
         i, j = i[keep], j[keep]
         pairs = Pairs(np.minimum(i, j), np.maximum(i, j), cost.pairs(i, j))
         return pairs.where(pairs.below(r))
 
+    pieces = groups(left)
     found: list[Pairs] = []
     n_found = 0
-    for done, pairs in enumerate(threads.map(one, tiles), start=1):
+    for done, pairs in enumerate(threads.map(one, pieces), start=1):
         found.append(pairs)
         n_found += len(pairs)
-        report(done, len(tiles), n_found)
+        report(done, len(pieces), n_found)
     return Pairs.join(found)
 
 
-def _candidates(
-    cost: Cost, bound: np.ndarray, index: IntArray, lines: IntArray | slice, columns: slice
+def _hits(
+    cost: Cost, bound: Float32Array, group: IntArray, columns: slice, scratch: Scratch
 ) -> tuple[IntArray, IntArray]:
-    """The entries of one tile that pass the float32 filter, row by row."""
-    from sparrot.kernels import count_hits, list_hits
+    """The pairs of one tile that pass the float32 filter, row by row."""
+    G = scratch.tile(len(group), columns.stop - columns.start)
+    cost.products(as_slice(group), cost, columns, G)
+    i, j = list_hits(G, bound[columns], -bound[group])
+    return group[i], j + np.int32(columns.start)
 
-    G = np.empty((len(index), columns.stop - columns.start), np.float32)
-    cost.products(lines, cost, columns, G)
-    counts = np.empty(len(index), np.int32)
-    threshold = -bound[index]
-    count_hits(G, bound[columns], threshold, counts)
-    starts = np.zeros(len(index) + 1, np.int64)
-    np.cumsum(counts, out=starts[1:])
-    hits: IntArray = np.empty(starts[-1], np.int32)
-    list_hits(G, bound[columns], threshold, starts, hits)
-    return np.repeat(index, counts), hits + np.int32(columns.start)
+
+def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArray, IntArray]:
+    """The entries with `G_ij + b_j > t_i`, row by row."""
+    from sparrot.kernels import find_hits
+
+    room = _ROOM
+    while True:
+        i, j = np.empty(room, np.int32), np.empty(room, np.int32)
+        count = find_hits(G, b, t, i, j)
+        if count <= room:
+            return i[:count], j[:count]
+        room = count
+
+
+def as_slice(index: IntArray) -> IntArray | slice:
+    """Consecutive indices as a slice, which needs no copy."""
+    first, last = int(index[0]), int(index[-1])
+    return slice(first, last + 1) if last - first + 1 == len(index) else index

@@ -33,6 +33,13 @@ def test_perplexity_targets_are_met_to_one_percent(name, target):
     assert sparrot.perplexity(again).mean() == pytest.approx(target, rel=0.01)
 
 
+def test_parts_of_the_points_spare_solves_of_all():
+    X = points("swiss-roll", 6000)
+    a = sparrot.qot(X, perplexity=15)
+    assert a.perplexity == pytest.approx(15, rel=0.01)
+    assert a.n_solves <= 4  # from eps = 1, where a row has hundreds of neighbours, it takes more
+
+
 def test_perplexity_works_for_the_q_family_and_the_active_set():
     X = points("gaussian", 600)
     a = sparrot.tsallis(X, q=0.5, perplexity=20)
@@ -117,7 +124,7 @@ def test_root_search_finds_the_root_of_an_increasing_function():
         calls.append(x)
         return np.tanh(x - 3.3) + 0.01 * x
 
-    x = find_root(excess, 0.0, slope=0.7, precision=1e-3, what="value")
+    x, _ = find_root(excess, 0.0, slope=0.7, precision=1e-3, what="value")
     assert abs(excess(x)) <= 1e-3
     assert len(calls) <= 30
 

@@ -11,8 +11,8 @@ from sparrot.support import (
     Support,
     levels_against,
     screen,
-    screening,
     simplex_levels,
+    tiles,
 )
 
 
@@ -49,7 +49,7 @@ def test_levels_against_a_part_solve_their_equation_without_the_twin(kind, mass)
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(screening, "TILE", 64)
+    monkeypatch.setattr(tiles, "WIDTH", 64)
 
 
 def pairs_by_brute_force(X, unit, r):

@@ -1,0 +1,56 @@
+"""An order of the points in which near ones stand next to each other.
+
+Consecutive points then fill a small ball, and a ball that is far from another needs no tile: all
+its pairs are ruled out by one bound. The order comes from halving the points again and again along
+the direction in which they spread most. Where no few directions hold much of the spread, balls
+overlap whatever the order, and none is made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.extmath import randomized_svd
+
+from sparrot.types import FloatArray, IntArray, PointArray
+
+LEAF = 256  # consecutive points that share a ball
+_DIRECTIONS = 12  # leading principal directions that the order looks at
+_WORTH_ORDERING = 0.3  # share of the spread that they must hold
+_SAMPLE = 1024  # points that find them
+_BLOCK = 8192
+
+
+def spatial_order(X: PointArray, centre: FloatArray) -> IntArray | None:
+    """A permutation that puts near points next to each other; None if there is none to gain."""
+    V, share = _principal_directions(X, centre)
+    if share < _WORTH_ORDERING:
+        return None
+    Y = np.concatenate([(X[k : k + _BLOCK] - centre) @ V for k in range(0, len(X), _BLOCK)])
+    order = np.arange(len(X))
+    pieces = [(0, len(X))]
+    while pieces:
+        start, stop = pieces.pop()
+        n_leaves = -(-(stop - start) // LEAF)
+        if n_leaves > 1:
+            half = LEAF * (n_leaves // 2)
+            part = order[start:stop]
+            order[start:stop] = part[np.argpartition(_widest(Y[part]), half)]
+            pieces += [(start, start + half), (start + half, stop)]
+    return order
+
+
+def _principal_directions(X: PointArray, centre: FloatArray) -> tuple[FloatArray, float]:
+    """Leading directions of an even sample, and their share of its squared distances."""
+    sample = X[np.linspace(0, len(X) - 1, min(_SAMPLE, len(X))).astype(np.int64)] - centre
+    total = float(np.square(sample).sum())
+    k = min(_DIRECTIONS, *sample.shape)
+    _, values, V = randomized_svd(sample, k, random_state=0)
+    share = float(np.square(values).sum()) / total if total > 0 else 0.0
+    return V.T, share
+
+
+def _widest(Y: FloatArray) -> FloatArray:
+    """Coordinates along the direction of largest variance."""
+    Y = Y - Y.mean(axis=0)
+    coordinates: FloatArray = Y @ np.linalg.eigh(Y.T @ Y)[1][:, -1]
+    return coordinates
