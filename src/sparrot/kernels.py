@@ -355,3 +355,49 @@ def score_rows(
                 columns[k] = indices[e]
                 scores[k] = score
                 k += 1
+
+
+@njit(nogil=True, cache=True)
+def second_neighbours(
+    indptr: Array,
+    indices: Array,
+    known_ptr: Array,
+    known: Array,
+    X: Array,
+    r: Array,
+    factor: float,
+    start: int,
+    stop: int,
+    rows: Array,
+    columns: Array,
+    costs: Array,
+) -> int:
+    """List the pairs i < l, start <= i < stop, that share a neighbour in the graph `indices`.
+
+    Only those with `r_i + r_l > C_il = factor |x_i - x_l|^2` that are not in the graph `known`;
+    returns their number, of which no more are written than there is room for.
+    """
+    seen = np.full(len(indptr) - 1, -1, np.int32)
+    count = 0
+    for i in range(start, stop):
+        for e in range(known_ptr[i], known_ptr[i + 1]):
+            seen[known[e]] = i
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            for f in range(indptr[j], indptr[j + 1]):
+                k = indices[f]
+                if k <= i or seen[k] == i:
+                    continue
+                seen[k] = i
+                cost = 0.0
+                for c in range(X.shape[1]):
+                    d = np.float64(X[i, c]) - np.float64(X[k, c])
+                    cost += d * d
+                cost *= factor
+                if cost < r[i] + r[k]:
+                    if count < len(rows):
+                        rows[count] = i
+                        columns[count] = k
+                        costs[count] = cost
+                    count += 1
+    return count

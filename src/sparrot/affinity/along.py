@@ -34,6 +34,7 @@ class Problem(Protocol):
     """A regularised problem on fixed data, for any relative eps."""
 
     n: int
+    largest_part: int  # of its points that it is worth solving first
     most_neighbours: int
 
     def part(self, index: IntArray) -> Problem:
@@ -147,21 +148,35 @@ def _pilot(problem: Problem, target: float) -> tuple[float, float]:
     eps of all of them, at a small part of the price. What comes out is a little too large on
     purpose: from above, the pairs that were found serve to the end.
     """
-    log_eps, slope, growth = float(np.log(problem.typical_eps())), 0.7, 0.0
+    log_eps, slope, known = float(np.log(problem.typical_eps())), 0.7, []
     order = np.random.default_rng(0).permutation(problem.n)
-    sizes = [problem.n]
-    while sizes[0] > _SMALLEST_PART:
-        sizes.insert(0, sizes[0] // 4)
-    known: float | None = None
-    for size in sizes[:-1]:
+    for size in _part_sizes(problem):
         along = Along(problem.part(np.sort(order[:size])))
         if not 1 < target < along.problem.most_neighbours:
             continue
         log_eps, slope = along._search(target, log_eps, slope, _PILOT_PRECISION)
-        growth = 0.0 if known is None else float(np.clip(log_eps - known, -3.0, 0.0))
-        known = log_eps
-        log_eps += growth
-    return (log_eps, slope) if known is None else (log_eps + _ABOVE, slope)
+        known.append((float(np.log(size)), log_eps))
+        log_eps = _extrapolated(known, float(np.log(4 * size)))
+    if not known:
+        return log_eps, slope
+    return _extrapolated(known, float(np.log(problem.n))) + _ABOVE, slope
+
+
+def _part_sizes(problem: Problem) -> list[int]:
+    """Quarters of quarters of the points, ascending, as far as they are worth solving."""
+    size, sizes = problem.n, list[int]()
+    while size > _SMALLEST_PART:
+        size //= 4
+        sizes.insert(0, size)
+    return [size for size in sizes if size <= problem.largest_part]
+
+
+def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
+    """On the line through the last two (log n, log eps), no steeper than in one dimension."""
+    (x, y), slope = known[-1], 0.0
+    if len(known) > 1:
+        slope = float(np.clip((y - known[-2][1]) / (x - known[-2][0]), -2.0, 0.0))
+    return y + slope * (log_n - x)
 
 
 def find_root(

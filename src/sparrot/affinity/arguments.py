@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from sparrot.engine import silent
 from sparrot.errors import InvalidInputError
-from sparrot.solvers import SOLVERS, Options
+from sparrot.solvers import SEARCHES, SOLVERS, Options
 from sparrot.validation import as_choice, as_max_iter, as_positive, as_tolerance
 
 
-def as_options(solver: Any, tol: Any, max_iter: Any, max_memory: Any, progress: Any) -> Options:
+def as_options(
+    solver: Any,
+    tol: Any,
+    max_iter: Any,
+    max_memory: Any,
+    progress: Any,
+    search: Any = "exact",
+    neighbours: Any = None,
+    checkpoint: Any = None,
+) -> Options:
     """How to solve."""
     if max_memory is not None:
         max_memory = as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
@@ -22,7 +32,23 @@ def as_options(solver: Any, tol: Any, max_iter: Any, max_memory: Any, progress: 
         max_iter=as_max_iter(max_iter),
         max_memory=max_memory,
         progress=progress or silent,
+        search=_as_search(search, neighbours),
+        neighbours=neighbours,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
     )
+
+
+def _as_search(search: Any, neighbours: Any) -> str:
+    if neighbours is not None and not hasattr(neighbours, "fit_transform"):
+        raise InvalidInputError(
+            "neighbours must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
+            f"{neighbours!r}"
+        )
+    if neighbours is not None and search == "exact":
+        raise InvalidInputError(
+            "neighbours is for search='approximate'; an exact search needs none"
+        )
+    return as_choice(search, "search", SEARCHES)
 
 
 def as_public_metric(metric: Any) -> str:

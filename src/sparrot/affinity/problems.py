@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
@@ -14,6 +16,7 @@ from sparrot.types import FloatArray, IntArray
 
 _PLAN_BYTES = 40  # for each entry of a dense entropic plan, all copies counted
 _BLOCK = 512
+_PILOT = 20_000  # points that may go before an approximate search
 
 
 class _Problem:
@@ -41,6 +44,7 @@ class _Problem:
         self._options = options
         self._threads = threads
         self.most_neighbours = cost.n - 1 if hollow else cost.n
+        self.largest_part = cost.n
 
     def typical_eps(self) -> float:
         """The median share of the mean cost, relative to the mean share: 1 but for outliers."""
@@ -65,7 +69,8 @@ class _Problem:
                 marginal_error=marginal_error(solution.plan),
                 violation=unit * solution.violation,
                 pairs_checked=solution.pairs_checked,
-                exact=solution.pairs_checked > 0,
+                exact=solution.pairs_checked == number_of_pairs(self.n, self._hollow),
+                missed_rows=solution.missed_rows,
             ),
             history=solution.history,
             hollow=self._hollow,
@@ -92,6 +97,8 @@ class TransportProblem(_Problem):
         super().__init__(cost, metric, hollow, options, threads)
         self._q = q
         self._solver = Solver(cost, hollow, options, threads)
+        if options.search != "exact":
+            self.largest_part = min(cost.n, _PILOT)
 
     def part(self, index: IntArray) -> TransportProblem:
         """The same problem on some of the points."""
@@ -99,7 +106,7 @@ class TransportProblem(_Problem):
             self._cost.take(index),
             self._metric,
             self._hollow,
-            self._options,
+            replace(self._options, search="exact", neighbours=None, checkpoint=None),
             self._threads,
             self._q,
         )

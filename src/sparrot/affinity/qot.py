@@ -38,6 +38,9 @@ def qot(
     potential: Any = None,
     n_jobs: int | None = None,
     max_memory: float | None = None,
+    search: str = "exact",
+    neighbours: Any = None,
+    checkpoint: Any = None,
     progress: ProgressCallback | None = None,
 ) -> Affinity:
     r"""Build the QOT affinity of a cloud of points, with a certificate of optimality.
@@ -62,6 +65,14 @@ def qot(
     n_jobs : threads; all cores by default. The result does not depend on it.
     max_memory : bytes that the solver may take; what is available by default. What the solve will
         need is estimated from a sample before it starts.
+    search : `"exact"` looks at every pair of points; `"approximate"`, for hundreds of thousands of
+        points and more, only at approximate neighbours and neighbours of neighbours: row sums are
+        still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
+        `"auto"` is approximate from :math:`n^2 p = 10^{13}` on, and says so in the log.
+    neighbours : for an approximate search, a transformer with the interface of
+        `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbours by default.
+    checkpoint : path of a file: what is found is saved there after each round of an exact search
+        by the active set, and a later call on the same points, with any eps, goes on from it.
     progress : called with a `sparrot.Progress` now and then.
 
     Returns
@@ -101,7 +112,9 @@ def qot(
     20.0
     """
     scale = Scale.of(eps, perplexity)
-    options = as_options(solver, tol, max_iter, max_memory, progress)
+    options = as_options(
+        solver, tol, max_iter, max_memory, progress, search, neighbours, checkpoint
+    )
     points = as_points(X, as_public_metric(metric))
     with Threads(n_jobs) as threads:
         cost = make_cost(points, metric)

@@ -50,6 +50,11 @@ class PointCost:
         self._lock = Lock()
 
     @property
+    def points(self) -> PointArray:
+        """The points as given."""
+        return self._X
+
+    @property
     def _scale(self) -> float:
         return self.unit if self.unit > 0 else 1.0
 

@@ -9,17 +9,18 @@ that pairs are added and dropped without comparing lists.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparrot.cost import Cost
 from sparrot.engine import Progress, ProgressCallback, Threads, memory_budget, require_memory
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.solvers.dual import SparseDual
 from sparrot.solvers.newton import NewtonResult, newton
-from sparrot.support import Link, Pairs, Support, levels_against, screen
+from sparrot.solvers.search import Search
+from sparrot.support import Link, Pairs, Support
 from sparrot.types import FloatArray, IntArray
 
 LOOSE = 1e-3  # marginal error while ceilings may still move
@@ -65,31 +66,44 @@ class Restricted:
     certified: bool
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an active set has found: potentials, ceilings, and the pairs below them."""
+
+    u: FloatArray
+    r: FloatArray
+    pairs: Pairs
+
+
 class ActiveSet:
     """A set of points with ceilings and the support that they span, kept from solve to solve.
 
     Parameters
     ----------
-    cost : the costs between the points.
+    search : where to look for pairs.
     hollow : whether the diagonal is forbidden.
     threads, progress : where to run, and whom to tell.
     max_memory : bytes that the support may take; what is available if None.
+    keep : called with what a later run can go on from, after every round.
     """
 
     def __init__(
         self,
-        cost: Cost,
+        search: Search,
         hollow: bool,
         threads: Threads,
         progress: ProgressCallback,
         max_memory: float | None = None,
+        keep: Callable[[State], None] | None = None,
     ) -> None:
-        self.cost = cost
+        self.search = search
+        self.cost = search.cost
         self.hollow = hollow
         self.threads = threads
         self.progress = progress
         self.max_memory = max_memory
-        self._r = np.full(cost.n, -np.inf)
+        self._keep = keep
+        self._r = np.full(self.cost.n, -np.inf)
         self._error = np.inf
         self._pairs = self._loops()
         self._support: Support | None = None
@@ -111,6 +125,8 @@ class ActiveSet:
             result, over = self._newton(dual, u, max(tol, LOOSE), budget)
             if len(over) == 0 and tol < LOOSE and result.error <= LOOSE:
                 result, over = self._newton(dual, result.u, tol, budget)
+            if self._keep is not None:
+                self._keep(State(result.u, self._r, self._support.pairs))
             if len(over) == 0 or budget.left <= 0 or result.error > max(tol, LOOSE):
                 break
             u = np.minimum(result.u, self._r)
@@ -140,8 +156,7 @@ class ActiveSet:
 
         The other ceilings come down, to the potential and the slack of the row.
         """
-        twin = over if self.hollow else np.full(len(over), -1)
-        level = levels_against(self.cost, over, self.cost, u, link, mass, twin, self.threads)[0]
+        level = self.search.levels(over, u, link, mass)
         r = np.minimum(self._r, u + slack)
         r[over] = np.maximum(level, u[over]) + slack[over]
         return r
@@ -183,7 +198,11 @@ class ActiveSet:
                 )
             self.progress(Progress("screening", n, done, total, self._error))
 
-        return screen(self.cost, r, self.threads, rows, report)
+        return self.search.pairs(r, rows, report)
+
+    def resume(self, state: State) -> None:
+        """Go on from ceilings and pairs that were found for the same points."""
+        self._r, self._pairs, self._support = state.r, state.pairs, None
 
     def require_memory(self, neighbours: float) -> None:
         """Refuse a problem with too many neighbours a row before it begins."""

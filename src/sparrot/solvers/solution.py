@@ -26,12 +26,16 @@ class Certificate:
     pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
         themselves) are vouched for.
     exact : whether that is all of them.
+    missed_rows : for an approximate search, an upper bound at 95 % confidence on the share of rows
+        of which a pair with a positive score was left out, from random rows checked against all
+        points; `violation` is then the largest such score in these rows.
     """
 
     marginal_error: float
     violation: float
     pairs_checked: int
     exact: bool
+    missed_rows: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Solution:
     ----------
     u : the potential.
     plan : the matrix `g([u_i + u_j - C_ij]_+) / mass`.
-    violation, pairs_checked : as in `Certificate`.
+    violation, pairs_checked, missed_rows : as in `Certificate`.
     history : the marginal error before each Newton step (or round of alternating projections).
     converged : whether the marginal error met the tolerance and no pair is violated.
     """
@@ -53,6 +57,7 @@ class Solution:
     pairs_checked: int
     history: tuple[float, ...]
     converged: bool
+    missed_rows: float = 0.0
 
 
 def marginal_error(plan: csr_array) -> float:

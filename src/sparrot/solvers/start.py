@@ -18,6 +18,7 @@ from sparrot.engine import Progress, ProgressCallback, Threads
 from sparrot.solvers.active_set import ActiveSet, Budget, Guess
 from sparrot.solvers.dual import DenseDual
 from sparrot.solvers.newton import newton
+from sparrot.solvers.search import EveryPair
 from sparrot.support import Link, levels_against
 from sparrot.types import FloatArray, IntArray
 
@@ -52,7 +53,7 @@ def guess_from_parts(
         guess = _extend(cost, to, index, part, u, link, part_mass, threads)
         part, index = cost.take(to), to
         part_mass = max(part_mass, mass * size / n)
-        problem = ActiveSet(part, hollow, threads, progress)
+        problem = ActiveSet(EveryPair(part, hollow, threads), hollow, threads, progress)
         u = problem.solve(link, part_mass, guess, _COARSE, Budget(_STEPS)).u
     progress(Progress("extending", n, 0))
     every = np.arange(n, dtype=np.int32)

@@ -4,19 +4,24 @@ from sparrot.support.levels import block_levels, levels_against, simplex_levels
 from sparrot.support.link import QUADRATIC, Link, tsallis_link
 from sparrot.support.nearest import nearest
 from sparrot.support.pairs import Pairs, Support, compressed, number_of_pairs
-from sparrot.support.screening import screen
+from sparrot.support.pool import Pool, Sample, neighbour_graph
+from sparrot.support.screening import screen, seconds_of_a_pass
 
 __all__ = [
     "QUADRATIC",
     "Link",
     "Pairs",
+    "Pool",
+    "Sample",
     "Support",
     "block_levels",
     "compressed",
     "levels_against",
     "nearest",
+    "neighbour_graph",
     "number_of_pairs",
     "screen",
+    "seconds_of_a_pass",
     "simplex_levels",
     "tsallis_link",
 ]

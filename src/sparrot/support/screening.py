@@ -8,6 +8,7 @@ candidates, exact costs in float64 decide.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from sparrot.cost import LEAF, Cost
 from sparrot.engine import Threads
 from sparrot.support.pairs import Pairs
-from sparrot.support.tiles import Scratch, groups, leaf_maxima, reachable, runs
+from sparrot.support.tiles import WIDTH, Scratch, groups, leaf_maxima, reachable, runs
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 _ROOM = 1 << 14  # hits that a tile has room for at first
@@ -64,6 +65,20 @@ def screen(
         n_found += len(pairs)
         report(done, len(pieces), n_found)
     return Pairs.join(found)
+
+
+def seconds_of_a_pass(cost: Cost, threads: Threads) -> float:
+    """About how long one pass over all pairs takes, if no tile is ruled out."""
+    group = np.arange(min(LEAF, cost.n), dtype=np.int32)
+    columns = slice(0, min(WIDTH, cost.n))
+    nothing = np.full(cost.n, -np.inf, np.float32)
+    scratch = Scratch()
+    took = []
+    for _ in range(3):
+        start = time.perf_counter()
+        _hits(cost, nothing, group, columns, scratch)
+        took.append(time.perf_counter() - start)
+    return min(took) * cost.n**2 / (2 * len(group) * columns.stop * threads.n_jobs)
 
 
 def _hits(

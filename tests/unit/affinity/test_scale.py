@@ -6,7 +6,7 @@ import pytest
 import sparrot
 from problems import points
 from sparrot.affinity.along import find_root
-from sparrot.solvers import active_set
+from sparrot.solvers import search
 from sparrot.support import screen
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
@@ -101,7 +101,7 @@ def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
             screened.append(3000 if rows is None else len(rows))
         return screen(cost, r, threads, rows, report)
 
-    monkeypatch.setattr(active_set, "screen", counting)
+    monkeypatch.setattr(search, "screen", counting)
     X = points("gaussian", 3000)
     list(sparrot.qot_path(X, [4, 2, 1, 0.5], solver="active-set"))
     assert screened[0] == 3000

@@ -76,7 +76,7 @@ class QOT(TransportEstimator):
 
     Parameters
     ----------
-    eps, perplexity, metric, hollow, solver, tol, max_iter, n_jobs, max_memory :
+    eps, perplexity, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbours :
         as for `sparrot.qot`.
 
     Attributes
@@ -111,6 +111,8 @@ class QOT(TransportEstimator):
         max_iter: int | None = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
+        search: str = "exact",
+        neighbours: Any = None,
     ) -> None:
         self.eps = eps
         self.perplexity = perplexity
@@ -121,9 +123,11 @@ class QOT(TransportEstimator):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.max_memory = max_memory
+        self.search = search
+        self.neighbours = neighbours
 
     def _build(self, X: PointArray) -> Affinity:
-        return qot(X, **self.get_params())
+        return qot(X, **self.get_params(deep=False))
 
 
 class EOT(TransportEstimator):

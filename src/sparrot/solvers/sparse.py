@@ -1,0 +1,191 @@
+"""The sparse path: points in spatial order, a search for pairs, an active set on what it finds."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparrot.cost import Cost, PointCost
+from sparrot.engine import Threads
+from sparrot.errors import InvalidInputError
+from sparrot.solvers.active_set import ActiveSet, Budget, Guess
+from sparrot.solvers.checkpoint import Checkpoint
+from sparrot.solvers.options import Options
+from sparrot.solvers.pooled import PooledSet
+from sparrot.solvers.search import EveryPair
+from sparrot.solvers.start import guess_from_parts, guess_from_potential
+from sparrot.support import Link, Pool, neighbour_graph, number_of_pairs, seconds_of_a_pass
+from sparrot.types import FloatArray
+
+_LOG = logging.getLogger("sparrot")
+_FEW = 6.0  # neighbours a row below which the way down is from larger masses
+_LOOSE = 1e-2  # marginal error on the way there
+_PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it
+_LONG = 10.0  # seconds that are worth a word
+_TOO_MANY = 1e13  # products n^2 p from which search="auto" is approximate
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A potential with its plan, in the order of the points as given; the rest as in `Solution`."""
+
+    u: FloatArray
+    plan: csr_array
+    violation: float
+    pairs_checked: int
+    missed_rows: float = 0.0
+
+
+class SparseSolver:
+    """The problems of one cost on sparse supports; pairs that were found are kept.
+
+    Parameters
+    ----------
+    cost, hollow, options, threads : as for `Solver`.
+    """
+
+    def __init__(self, cost: Cost, hollow: bool, options: Options, threads: Threads) -> None:
+        self._hollow = hollow
+        self._options = options
+        self._threads = threads
+        self._order = cost.order()
+        self._cost = cost if self._order is None else cost.take(self._order)
+        self._resumed: FloatArray | None = None
+        if _is_approximate(cost, options):
+            self._pooled: PooledSet | None = self._make_pool(cost)
+        else:
+            self._pooled = None
+            self._active = self._make_active_set()
+            self._say_how_long()
+
+    def solve(
+        self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Found:
+        """Solve for one link and mass, from potentials if there are any."""
+        if start is not None and self._order is not None:
+            start = start[self._order]
+        if self._pooled is not None:
+            return self._in_pool(self._pooled, link, mass, start, tol, budget)
+        start, self._resumed = self._resumed if start is None else start, None
+        guess = None
+        if start is not None:
+            guess = guess_from_potential(self._cost, link, mass, self._hollow, start, self._threads)
+        if guess is None:
+            guess = self._cold_start(link, mass, budget.left)
+        self._active.require_memory(guess.neighbours)
+        found = self._active.solve(link, mass, guess, tol, budget)
+        u, plan = self._as_given(found.u, found.plan)
+        if not found.certified:  # unknown, so infinite: no silent pass
+            return Found(u, plan, np.inf, 0)
+        return Found(u, plan, 0.0, number_of_pairs(self._cost.n, self._hollow))
+
+    def _cold_start(self, link: Link, mass: float, max_iter: int) -> Guess:
+        """A guess from parts; where neighbours are very few, by way of larger masses.
+
+        On the way down the support only shrinks, so that this costs no further screening.
+        """
+        scale = link.score(np.array(mass))
+        larger: list[float] = []
+        while True:
+            guess = guess_from_parts(
+                self._cost,
+                link,
+                larger[-1] if larger else mass,
+                self._hollow,
+                self._threads,
+                self._options.progress,
+            )
+            if guess.neighbours >= _FEW or len(larger) >= 10:
+                break
+            larger.append(float(link.entry(scale * 10.0 ** (len(larger) + 1))))
+        for m in reversed(larger):
+            u = self._active.solve(link, m, guess, _LOOSE, Budget(max_iter)).u
+            slack = np.full(len(u), float(link.score(np.array(m / (10 * _FEW)))))
+            guess = Guess(u, slack, _FEW)
+        return guess
+
+    def _in_pool(
+        self,
+        pooled: PooledSet,
+        link: Link,
+        mass: float,
+        start: FloatArray | None,
+        tol: float,
+        budget: Budget,
+    ) -> Found:
+        found, sample = pooled.solve(link, mass, start, tol, budget)
+        u, plan = self._as_given(found.u, found.plan)
+        if not found.certified:
+            return Found(u, plan, np.inf, 0)
+        n, m = self._cost.n, sample.rows
+        pairs = m * (n - 1) - m * (m - 1) // 2  # one of whose points is in the sample
+        return Found(u, plan, sample.violation, pairs, sample.share)
+
+    def _as_given(self, u: FloatArray, plan: csr_array) -> tuple[FloatArray, csr_array]:
+        """From the order of the active set back to the order of the points."""
+        if self._order is None:
+            return u, plan
+        place = np.argsort(self._order)
+        columns = self._order.astype(plan.indices.dtype)[plan.indices]
+        plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
+        plan.sort_indices()
+        return u[place], plan
+
+    def _make_active_set(self) -> ActiveSet:
+        options, keep, state = self._options, None, None
+        if options.checkpoint is not None:
+            checkpoint = Checkpoint(options.checkpoint, self._cost)
+            keep, state = checkpoint.save, checkpoint.load()
+        search = EveryPair(self._cost, self._hollow, self._threads)
+        active = ActiveSet(
+            search, self._hollow, self._threads, options.progress, options.max_memory, keep
+        )
+        if state is not None:
+            _LOG.info("going on from %s, with %d pairs", options.checkpoint, len(state.pairs))
+            active.resume(state)
+            self._resumed = state.u
+        return active
+
+    def _make_pool(self, cost: Cost) -> PooledSet:
+        assert isinstance(cost, PointCost)
+        assert isinstance(self._cost, PointCost)
+        options = self._options
+        graph = neighbour_graph(cost.points, options.neighbours, self._threads.n_jobs)
+        if self._order is not None:
+            graph = graph[self._order][:, self._order]
+        pool = Pool(self._cost, graph, self._threads)
+        return PooledSet(pool, self._hollow, self._threads, options.progress, options.max_memory)
+
+    def _say_how_long(self) -> None:
+        """An estimate in the log before a long run."""
+        n = self._cost.n
+        if isinstance(self._cost, PointCost) and n > 30_000:
+            seconds = _PASSES * seconds_of_a_pass(self._cost, self._threads)
+            if seconds > _LONG:
+                _LOG.info("exact search of %d points: about %.0f s for one solve", n, seconds)
+
+
+def _is_approximate(cost: Cost, options: Options) -> bool:
+    """What was asked for, or what the number of products suggests; the log says which and why."""
+    if options.search == "exact":
+        return False
+    euclidean = isinstance(cost, PointCost)
+    if options.search == "approximate":
+        if not euclidean:
+            raise InvalidInputError(
+                "search='approximate' works for metric='sqeuclidean' and 'cosine'; other metrics "
+                "have their n x n matrix already, use search='exact'"
+            )
+        return True
+    products = float(cost.n) ** 2 * cost.points.shape[1] if isinstance(cost, PointCost) else 0.0
+    chosen = "approximate" if products > _TOO_MANY else "exact"
+    _LOG.info(
+        "search='auto' is %s here: n^2 p = %.1e, and from %.0e on it is approximate",
+        chosen,
+        products,
+        _TOO_MANY,
+    )
+    return chosen == "approximate"

@@ -1,0 +1,122 @@
+"""Sets too large to look at every pair, and runs too long to lose."""
+
+import logging
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsTransformer
+
+import sparrot
+from problems import points
+from sparrot.cost import PointCost
+from sparrot.engine import Threads
+from sparrot.support import Pool
+
+
+def few_neighbours():
+    return KNeighborsTransformer(n_neighbors=6)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "swiss-roll", "digits"])
+def test_approximate_rows_sum_to_one_and_are_nearly_the_exact_ones(name):
+    X = points(name, 1500)
+    exact = sparrot.qot(X, perplexity=12)
+    a = sparrot.qot(X, exact.relative_eps, search="approximate", neighbours=few_neighbours())
+    assert a.certificate.marginal_error <= 1e-8
+    assert not a.certificate.exact
+    assert abs(a.matrix - exact.matrix).sum(axis=1).mean() < 0.1
+    assert abs(a.matrix - a.matrix.T).max() == 0
+
+
+@pytest.mark.parametrize("k", [2, 6, 40])
+def test_the_bound_on_missed_rows_is_above_the_truth(k):
+    X = points("gaussian", 1800)
+    a = sparrot.qot(X, search="approximate", neighbours=KNeighborsTransformer(n_neighbors=k))
+    C = np.square(X[:, None] - X).sum(axis=2) / 2
+    score = a.potential[:, None] + a.potential - C
+    np.fill_diagonal(score, -np.inf)
+    missed = ((score > 1e-9) & (a.matrix.toarray() == 0)).any(axis=1).mean()
+    assert missed <= a.certificate.missed_rows <= missed + 0.05
+    assert a.certificate.pairs_checked == 1000 * 1799 - 1000 * 999 // 2
+
+
+def test_a_pool_grows_by_neighbours_of_neighbours():
+    X = points("swiss-roll", 1600)
+    graph = KNeighborsTransformer(n_neighbors=4).fit_transform(X)
+    with Threads(2) as threads:
+        pool = Pool(PointCost(X), graph, threads)
+        r = np.full(1600, 0.01)
+        plan = abs(graph + graph.T).tocsr()
+        before = {*zip(pool.pairs.i.tolist(), pool.pairs.j.tolist(), strict=True)}
+        new = pool.grow(plan, r)
+        after = {*zip(pool.pairs.i.tolist(), pool.pairs.j.tolist(), strict=True)}
+        again = pool.grow(plan, r)
+    A = plan.toarray() > 0
+    shared = np.triu(A @ A, 1) & (PointCost(X).dense() < 0.02)
+    expected = {*zip(*(x.tolist() for x in np.nonzero(shared)), strict=True)} - before
+    assert after - before == expected
+    assert new == len(expected) > 100
+    assert again == 0
+
+
+def test_auto_is_exact_for_few_points_and_says_so(caplog):
+    with caplog.at_level(logging.INFO, "sparrot"):
+        a = sparrot.qot(points("gaussian", 1600), search="auto")
+    assert a.certificate.exact
+    assert "search='auto' is exact here: n^2 p = 7.7e+07" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"search": "quick"}, "search must be one of exact, approximate, auto, got 'quick'"),
+        ({"neighbours": few_neighbours()}, "neighbours is for search='approximate'"),
+        ({"search": "approximate", "neighbours": 7}, "must be a transformer"),
+        ({"search": "approximate", "metric": "manhattan"}, "works for metric='sqeuclidean'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, message):
+    with pytest.raises(sparrot.InvalidInputError, match=message):
+        sparrot.qot(points("gaussian", 100), **arguments)
+
+
+def test_the_estimator_passes_the_search_on():
+    X = points("gaussian", 1600)
+    model = sparrot.QOT(search="approximate", neighbours=few_neighbours()).fit(X)
+    assert not model.certificate_.exact
+
+
+class InterruptedTestError(Exception):
+    pass
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
+    X = points("digits", 2500)
+    path = tmp_path / "run.npz"
+    stages = []
+
+    def stop_after_the_first_round(progress):
+        if path.exists():
+            raise InterruptedTestError
+
+    with pytest.raises(InterruptedTestError):
+        sparrot.qot(X, checkpoint=path, progress=stop_after_the_first_round)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    a = sparrot.qot(X, checkpoint=path, progress=lambda progress: stages.append(progress.stage))
+    assert "extending" not in stages  # it did not begin again
+    assert a.certificate.exact
+    assert abs(a.matrix - sparrot.qot(X).matrix).max() < 1e-6
+    b = sparrot.qot(X, 0.5, checkpoint=path)  # the pairs serve another eps
+    assert abs(b.matrix - sparrot.qot(X, 0.5).matrix).max() < 1e-6
+
+
+def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_path):
+    X = points("gaussian", 1600)
+    sparrot.qot(X, checkpoint=tmp_path / "a.npz")
+    with pytest.raises(sparrot.InvalidInputError, match="belongs to other points"):
+        sparrot.qot(X + np.eye(1600, 30), checkpoint=tmp_path / "a.npz")
+    half = (tmp_path / "a.npz").read_bytes()[:1000]
+    (tmp_path / "b.npz").write_bytes(half)
+    with pytest.raises(sparrot.InvalidInputError, match="is not a checkpoint"):
+        sparrot.qot(X, checkpoint=tmp_path / "b.npz")
+    assert (tmp_path / "b.npz").read_bytes() == half
