@@ -1,0 +1,227 @@
+"""Exact and approximate QOT at size: against a bare pass of products, and against k-NN graphs.
+
+Every line is a process of its own; compilation and import are not counted. A half pass is what any
+exact method must do at least: products in float32 over 2048-square tiles of the upper triangle, in
+two threads. Real data is read from the folder named by SPARROT_DATA (default ../shared/data).
+
+    python benchmarks/scale.py                     # the table of docs/benchmarks.md
+    python benchmarks/scale.py --large             # and the sets of half a million points and more
+    python benchmarks/scale.py --growth growth.png # time and memory against n, with exponents
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from _measure import in_own_process, measured
+
+DATA = Path(os.environ.get("SPARROT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+TILE = 2048
+
+
+def gaussian(n: int = 25_000, d: int = 250) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, d))
+
+
+def swiss_roll(n: int) -> np.ndarray:
+    from sklearn.datasets import make_swiss_roll
+
+    return make_swiss_roll(n, random_state=0)[0]
+
+
+def spiral(n: int) -> np.ndarray:
+    from sparrot.datasets import make_spiral
+
+    return make_spiral(n, 50).X
+
+
+def branches(n: int = 1_000_000, d: int = 50, n_branches: int = 8) -> np.ndarray:
+    """A tree of noisy segments in d dimensions, the noise differing from point to point."""
+    rng = np.random.default_rng(0)
+    ends = rng.standard_normal((n_branches, d)) * 3
+    starts = np.vstack([np.zeros(d), ends[:-1] * rng.random((n_branches - 1, 1))])
+    branch = rng.integers(n_branches, size=n)
+    t = rng.random((n, 1))
+    X = (starts[branch] + t * (ends[branch] - starts[branch])).astype(np.float32)
+    noise = rng.standard_normal((n, d), dtype=np.float32)
+    X += noise * rng.uniform(0.05, 0.5, (n, 1)).astype(np.float32)
+    return X
+
+
+def mnist() -> np.ndarray:
+    return np.load(DATA / "mnist.npz", allow_pickle=False)["X"].astype(np.float32)
+
+
+def mnist_50() -> np.ndarray:
+    from sklearn.decomposition import PCA
+
+    return PCA(50, random_state=0).fit_transform(mnist())
+
+
+def covertype() -> np.ndarray:
+    X = np.load(DATA / "covtype.npz", allow_pickle=False)["X"].astype(np.float32)
+    return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+
+
+def half_pass(X: np.ndarray) -> float:
+    """Seconds of the products over half of all pairs, the best of two."""
+    from threadpoolctl import threadpool_limits
+
+    z = np.ascontiguousarray(X, dtype=np.float32)
+    tiles = [(a, b) for a in range(0, len(z), TILE) for b in range(a, len(z), TILE)]
+
+    def product(tile: tuple[int, int]) -> None:
+        np.matmul(z[tile[0] : tile[0] + TILE], z[tile[1] : tile[1] + TILE].T)
+
+    took = []
+    with threadpool_limits(1), ThreadPoolExecutor(2) as pool:
+        for _ in range(2):
+            start = time.perf_counter()
+            list(pool.map(product, tiles))
+            took.append(time.perf_counter() - start)
+    return min(took)
+
+
+def exact(X: np.ndarray, arguments: dict) -> str:
+    import sparrot
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a = sparrot.qot(X, **arguments)
+    assert a.certificate.marginal_error <= 1e-8
+    assert a.certificate.exact == (arguments.get("search") != "approximate")
+    said = f"{a.matrix.nnz / len(X):.0f} neighbours, eps {a.relative_eps:.3g}"
+    if not a.certificate.exact:
+        said += f", missed rows <= {a.certificate.missed_rows:.1%}"
+    return said
+
+
+def sklearn_knn(X: np.ndarray, k: int) -> str:
+    from sklearn.neighbors import NearestNeighbors
+
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=-1).fit(X)
+    return f"{search.kneighbors_graph().nnz / len(X):.0f} neighbours"
+
+
+def pynndescent_knn(X: np.ndarray, k: int) -> str:
+    from pynndescent import PyNNDescentTransformer
+
+    search = PyNNDescentTransformer(n_neighbors=k, random_state=0, n_jobs=-1)
+    return f"{search.fit_transform(X).nnz / len(X):.0f} neighbours"
+
+
+def run(name: str, make: str, arguments: dict) -> tuple[float, float, str]:
+    X = globals()[make]()
+    small = X[:: max(1, len(X) // 3000)]
+    if name == "half pass":
+        return half_pass(X), 0.0, ""
+    if name == "sparrot":
+        exact(small, {**arguments, "solver": "active-set"})  # compile
+        return measured(exact, X, arguments)
+    function = sklearn_knn if name == "scikit-learn k-NN" else pynndescent_knn
+    function(small, arguments["k"])
+    return measured(function, X, arguments["k"])
+
+
+TABLE = [
+    ("Gaussian 25,000 x 250", "gaussian", {}, 50),
+    ("MNIST 70,000 x 50 PC", "mnist_50", {}, 30),
+    ("MNIST 70,000 x 784", "mnist", {}, None),
+]
+LARGE = [
+    ("Covertype 581,012 x 54", "covertype", {"perplexity": 30}, None),
+    ("Branches 1,000,000 x 50", "branches", {"perplexity": 30}, None),
+]
+
+
+def table(lines: list, approximate: bool) -> None:
+    print(f"{'':26}{'':24}{'seconds':>9}{'half passes':>13}{'MB':>8}  ")
+    for title, make, arguments, k in lines:
+        unit, _, _ = in_own_process(run, "half pass", make, {})
+        show(title, "half pass", unit, unit, 0.0, "")
+        runs = [("sparrot", arguments)]
+        if approximate and find_spec("pynndescent"):
+            runs.append(("sparrot", {**arguments, "search": "approximate"}))
+            runs.append(("pynndescent k-NN", {"k": 30}))
+        if k is not None:
+            runs.append(("scikit-learn k-NN", {"k": k}))
+            if find_spec("pynndescent"):
+                runs.append(("pynndescent k-NN", {"k": k}))
+        for name, given in runs:
+            seconds, megabytes, said = in_own_process(run, name, make, given)
+            name = f"{name} ({given['search']})" if "search" in given else name
+            show(title, name, seconds, unit, megabytes, said)
+
+
+def show(title: str, name: str, seconds: float, unit: float, megabytes: float, said: str) -> None:
+    line = f"{title:26}{name:24}{seconds:>9.2f}{seconds / unit:>13.2f}{megabytes:>8.0f}  {said}"
+    print(line, flush=True)
+
+
+KINDS = {
+    "Gaussian, 50 dimensions, eps = 1": (lambda n: gaussian(n, 50), {}),
+    "Swiss roll, perplexity 30": (swiss_roll, {"perplexity": 30}),
+    "noisy spiral, perplexity 30": (spiral, {"perplexity": 30}),
+}
+SIZES = [2_000, 6_000, 20_000, 60_000, 200_000]
+
+
+def grow(kind: str, n: int) -> tuple[float, float, str]:
+    make, arguments = KINDS[kind]
+    exact(make(3000), {**arguments, "solver": "active-set"})
+    return measured(exact, make(n), {**arguments, "solver": "active-set"})
+
+
+def growth(path: str, largest: int) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    print(f"{'':36}{'n':>9}{'seconds':>10}{'MB':>8}")
+    for kind in KINDS:
+        rows = []
+        for n in (n for n in SIZES if n <= largest):
+            seconds, megabytes, _ = in_own_process(grow, kind, n)
+            rows.append((n, seconds, megabytes))
+            print(f"{kind:36}{n:>9}{seconds:>10.2f}{megabytes:>8.0f}", flush=True)
+        n, *columns = np.array(rows).T
+        for axis, y in zip(axes, columns, strict=True):
+            upper = n >= 20_000
+            exponent = np.polyfit(np.log(n[upper]), np.log(np.maximum(y[upper], 1e-3)), 1)[0]
+            axis.loglog(n, y, "o-", label=f"{kind}: n^{exponent:.2f}")
+    for axis, what in zip(axes, ("seconds", "peak memory (MB)"), strict=True):
+        axis.set(xlabel="number of points n", ylabel=what)
+        axis.legend(fontsize=8, title="exponent from n = 20,000 on", title_fontsize=8)
+        axis.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--large", action="store_true", help="half a million points and more")
+    parser.add_argument("--growth", metavar="FIGURE", help="draw time and memory against n")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest n of --growth")
+    parser.add_argument("--only", default="", help="part of the name of a data set")
+    options = parser.parse_args()
+    if options.growth:
+        growth(options.growth, options.largest)
+        return
+    lines = [line for line in (LARGE if options.large else TABLE) if options.only in line[0]]
+    missing = [line[0] for line in lines if line[1] not in ("gaussian", "branches")]
+    if missing and not DATA.is_dir():
+        sys.exit(f"{', '.join(missing)} need the data folder: set SPARROT_DATA")
+    table(lines, approximate=options.large)
+
+
+if __name__ == "__main__":
+    main()
