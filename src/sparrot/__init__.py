@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparrot import datasets, errors, metrics
+    from sparrot import datasets, embedding, errors, metrics, operators
     from sparrot.affinity import (
         EOT,
         KNN,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         transport,
         tsallis,
     )
+    from sparrot.embedding import DiffusionMap, Eigenmaps, SpectralClustering, Spectrum, eigenpairs
     from sparrot.engine import Progress
     from sparrot.errors import (
         AffinityWarning,
@@ -56,7 +57,9 @@ _HOME = {
     "AffinityWarning": "errors",
     "Certificate": "solvers",
     "Coupling": "affinity",
+    "DiffusionMap": "embedding",
     "EOT": "affinity",
+    "Eigenmaps": "embedding",
     "Epanechnikov": "affinity",
     "Gaussian": "affinity",
     "GaussianL2": "affinity",
@@ -70,7 +73,10 @@ _HOME = {
     "Progress": "engine",
     "QOT": "affinity",
     "SparrotError": "errors",
+    "SpectralClustering": "embedding",
+    "Spectrum": "embedding",
     "Tsallis": "affinity",
+    "eigenpairs": "embedding",
     "eot": "affinity",
     "epanechnikov": "affinity",
     "first_order": "affinity",
@@ -86,7 +92,7 @@ _HOME = {
     "transport": "affinity",
     "tsallis": "affinity",
 }
-_ROOMS = ("datasets", "errors", "metrics")
+_ROOMS = ("datasets", "embedding", "errors", "metrics", "operators")
 
 __all__ = [
     "EOT",
@@ -97,6 +103,8 @@ __all__ = [
     "AffinityWarning",
     "Certificate",
     "Coupling",
+    "DiffusionMap",
+    "Eigenmaps",
     "Epanechnikov",
     "Gaussian",
     "GaussianL2",
@@ -107,8 +115,12 @@ __all__ = [
     "NotEnoughMemoryError",
     "Progress",
     "SparrotError",
+    "SpectralClustering",
+    "Spectrum",
     "Tsallis",
     "datasets",
+    "eigenpairs",
+    "embedding",
     "eot",
     "epanechnikov",
     "errors",
@@ -119,6 +131,7 @@ __all__ = [
     "magic",
     "match",
     "metrics",
+    "operators",
     "perplexity",
     "project",
     "qot",

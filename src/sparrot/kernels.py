@@ -401,3 +401,33 @@ def second_neighbours(
                         costs[count] = cost
                     count += 1
     return count
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def three_term_rows(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    X: Array,
+    Y: Array,
+    abc: tuple[float, float, float],
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Set rows first..last-1 of `out` to those of `a M X + b X + c Y`, for M in CSR.
+
+    One pass over M whatever the number of columns of X; `out` may be Y.
+    """
+    a, b, c = abc
+    columns = X.shape[1]
+    row = np.empty(columns)
+    for i in range(first, last):
+        row[:] = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            w = data[k]
+            for p in range(columns):
+                row[p] += w * X[j, p]
+        for p in range(columns):
+            out[i, p] = a * row[p] + b * X[i, p] + c * Y[i, p]

@@ -62,10 +62,11 @@ def as_array(X: Any, name: str = "X") -> PointArray:
     return array
 
 
-def as_affinity(W: Any) -> csr_array | FloatArray:
+def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
     """A square symmetric matrix of finite nonnegative numbers: an `Affinity`, sparse or dense.
 
-    Sparse stays sparse (as `csr_array` of float64), dense stays dense.
+    Sparse stays sparse (as `csr_array` of float64), dense stays dense. Where it is only walked on,
+    it need not be symmetric.
     """
     W = getattr(W, "matrix", W)
     if issparse(W):
@@ -86,13 +87,29 @@ def as_affinity(W: Any) -> csr_array | FloatArray:
             f"an affinity must not be negative, but its smallest entry is {entries.min():.3g}; "
             "pass W.clip(min=0), or a kernel of the distances if these are distances"
         )
-    largest = abs(W - W.T).max() if W.shape[0] else 0.0
+    largest = abs(W - W.T).max() if symmetric and W.shape[0] else 0.0
     if largest > _ASYMMETRY * np.finfo(np.float64).eps * entries.max(initial=0.0):
         raise InvalidInputError(
             f"an affinity must be symmetric, but W and its transpose differ by {largest:.3g}; "
             "pass (W + W.T) / 2 if that is what you mean"
         )
     return W
+
+
+def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
+    """Finite functions on n points: one as (n,), or m as (n, m), in float64."""
+    try:
+        functions = np.asarray(F, dtype=np.float64)
+    except (TypeError, ValueError):
+        functions = np.full(1, np.nan)
+    if functions.ndim not in (1, 2) or len(functions) != n:
+        raise InvalidInputError(
+            f"{name} must be a function on the {n} points, of shape ({n},) or ({n}, m), "
+            f"got shape {np.shape(F)}"
+        )
+    if not np.isfinite(functions).all():
+        raise InvalidInputError(f"{name} has entries that are not finite; drop or impute them")
+    return functions
 
 
 def as_positive(value: Any, name: str, hint: str) -> float:

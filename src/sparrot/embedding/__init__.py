@@ -1,5 +1,16 @@
-"""Operators -> coordinates."""
+"""Operators -> eigenpairs, coordinates, clusters, layouts."""
 
-from sparrot.embedding.spectral import leading_eigenvectors
+from sparrot.embedding.clustering import SpectralClustering, suggest_clusters
+from sparrot.embedding.eigen import Spectrum, eigenpairs
+from sparrot.embedding.layout import mds_layout
+from sparrot.embedding.maps import DiffusionMap, Eigenmaps
 
-__all__ = ["leading_eigenvectors"]
+__all__ = [
+    "DiffusionMap",
+    "Eigenmaps",
+    "SpectralClustering",
+    "Spectrum",
+    "eigenpairs",
+    "mds_layout",
+    "suggest_clusters",
+]

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from sparrot.affinity import Affinity, qot
 from sparrot.affinity.baselines import gaussian, knn
 from sparrot.datasets import Spiral, make_spiral
-from sparrot.embedding import leading_eigenvectors
+from sparrot.embedding import eigenpairs
 from sparrot.metrics import mean_principal_angle
 from sparrot.types import FloatArray
 
@@ -52,7 +52,7 @@ class Demo:
 def run_demo(n: int = 1000, d: int = 250) -> Demo:
     """Build the three graphs of the noisy spiral and judge them."""
     spiral = make_spiral(n, d)
-    reference = leading_eigenvectors(knn(spiral.clean, 2).matrix, _N_VECTORS)[1]
+    reference = eigenpairs(knn(spiral.clean, 2), _N_VECTORS).vectors
     X = spiral.X
     start = time.perf_counter()
     affinity = qot(X)
@@ -84,7 +84,7 @@ def _best(
 
 
 def _judge(name: str, parameter: str, W: Any, seconds: float, reference: FloatArray) -> Outcome:
-    vectors = leading_eigenvectors(W, _N_VECTORS)[1]
+    vectors = eigenpairs(W, _N_VECTORS).vectors
     angle = mean_principal_angle(vectors, reference)
     neighbours = csr_array(W).nnz / W.shape[0]
     return Outcome(name, parameter, neighbours, vectors, angle, seconds)

@@ -30,7 +30,7 @@ class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Build the affinity of the rows of X."""
-        X = self._validated(X, reset=True)
+        X = validated(self, X, reset=True)
         self.result_ = self._build(X)
         self.affinity_ = self.result_.matrix
         self._fit_X = X.copy()
@@ -41,23 +41,6 @@ class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
         """Build the affinity of the rows of X and return it."""
         return self.fit(X).affinity_.copy()
 
-    def _validated(self, X: Any, reset: bool) -> PointArray:
-        """Scikit-learn's own bookkeeping: shape, names of features, number of features."""
-        array = as_array(X)
-        try:
-            validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-                ensure_min_samples=2 if reset else 1,
-            )
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from error
-        return array
-
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn needs to know."""
         tags = super().__sklearn_tags__()
@@ -66,3 +49,26 @@ class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def validated(estimator: Any, X: Any, reset: bool) -> PointArray:
+    """Points, with scikit-learn's own bookkeeping: shape, names of features, number of features."""
+    array = as_array(X)
+    check_features(estimator, X, reset)
+    return array
+
+
+def check_features(estimator: Any, X: Any, reset: bool) -> Any:
+    """What scikit-learn's `validate_data` returns; its errors are ours."""
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from error

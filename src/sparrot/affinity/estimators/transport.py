@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot.affinity.eot import eot, tsallis
-from sparrot.affinity.estimators.base import AffinityEstimator
+from sparrot.affinity.estimators.base import AffinityEstimator, validated
 from sparrot.affinity.qot import qot
 from sparrot.affinity.result import Affinity
 from sparrot.cost import costs_to
@@ -53,7 +53,7 @@ class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affi
         returns `affinity_`.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = validated(self, X, reset=False)
         if np.array_equal(X, self._fit_X):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)

@@ -1,0 +1,144 @@
+r"""What spectral estimators share: an affinity by name, and the Nystrom extension.
+
+An eigenfunction of the walk has :math:`\lambda \psi_i = \sum_j P_{ij} \psi_j`. A new point x with
+the row p over the training points gets :math:`\psi(x) = \lambda^{-1} \sum_j p_j \psi_j`; for a
+training point p is its own row of P, and this is its own value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
+
+from sparrot.affinity import EOT, KNN, QOT, Epanechnikov, Gaussian, GaussianL2, Tsallis
+from sparrot.affinity.estimators.base import check_features, validated
+from sparrot.errors import InvalidInputError
+from sparrot.types import FloatArray
+from sparrot.validation import as_affinity, as_array
+
+_LEAST = 1e-6  # size of an eigenvalue that can be divided by
+_NAMED = {
+    "qot": QOT,
+    "eot": EOT,
+    "tsallis": Tsallis,
+    "knn": KNN,
+    "gaussian": Gaussian,
+    "gaussian_l2": GaussianL2,
+    "epanechnikov": Epanechnikov,
+}
+
+
+class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
+    """Builds or takes an affinity; gives rows for new points where the affinity can.
+
+    Attributes
+    ----------
+    affinity_ : (n, n) matrix.
+    affinity_estimator_ : the fitted estimator that made it, None if it was precomputed.
+    n_features_in_ : number of columns seen by `fit`.
+    """
+
+    affinity: Any
+
+    def _fit_affinity(self, X: Any) -> Any:
+        """The affinity of the rows of X, or X itself."""
+        maker = named_affinity(self.affinity)
+        if maker is None:
+            self.affinity_ = as_affinity(check_features(self, X, reset=True))
+        else:
+            maker.fit(validated(self, X, reset=True))
+            self.affinity_ = as_affinity(maker.affinity_)
+        self.affinity_estimator_ = maker
+        return self.affinity_
+
+    def _new_rows(self, X: Any) -> Any:
+        """Affinities of new points to the training points; from X itself if precomputed."""
+        if self.affinity_estimator_ is None:
+            rows = check_features(self, X, reset=False)
+            rows = csr_array(rows) if issparse(rows) else as_array(rows)
+            if rows.min() < 0:
+                raise InvalidInputError(
+                    f"rows of an affinity must not be negative, got {rows.min():.3g}; with "
+                    "affinity='precomputed' transform takes affinities to the training points"
+                )
+            return rows
+        return self.affinity_estimator_.transform(validated(self, X, reset=False))
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn needs to know."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.affinity, str) and (
+            self.affinity == "precomputed"
+        )
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def named_affinity(affinity: Any) -> Any:
+    """An unfitted affinity estimator from its name, or a clone of one; None if precomputed.
+
+    Examples
+    --------
+    >>> named_affinity("knn")
+    KNN()
+    """
+    if isinstance(affinity, str) and affinity == "precomputed":
+        return None
+    if isinstance(affinity, str) and affinity in _NAMED:
+        return _NAMED[affinity]()
+    if hasattr(affinity, "fit_transform") and not isinstance(affinity, type):
+        return clone(affinity)
+    raise InvalidInputError(
+        f"affinity must be an estimator such as sparrot.QOT(perplexity=30), 'precomputed', or one "
+        f"of {', '.join(_NAMED)}, got {affinity!r}"
+    )
+
+
+def has_rows(estimator: SpectralEstimator) -> bool:
+    """Whether the affinity gives rows for new points; scikit-learn hides the method if not."""
+    maker = named_affinity(estimator.affinity)
+    if maker is not None and not hasattr(maker, "transform"):
+        raise AttributeError(
+            f"{type(maker).__name__} gives no rows for new points; take affinity='qot', 'eot' or "
+            "'tsallis', or precomputed rows"
+        )
+    return True
+
+
+def divisible(values: FloatArray) -> FloatArray:
+    """Eigenvalues that the extension can divide by.
+
+    Examples
+    --------
+    >>> divisible(np.array([0.9, -0.2]))
+    array([ 0.9, -0.2])
+    """
+    least = float(np.abs(values).min())
+    if least < _LEAST:
+        raise InvalidInputError(
+            f"an eigenvalue is {least:.1e}, and its function cannot be extended to new points; "
+            "take fewer of them"
+        )
+    return values
+
+
+def extended(rows: Any, weights: FloatArray, functions: FloatArray) -> FloatArray:
+    """The mean of functions over each row, its entries weighted; NaN for a row without mass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> extended(np.array([[1.0, 3.0], [0.0, 0.0]]), np.ones(2), np.array([[0.0], [4.0]]))
+    array([[ 3.],
+           [nan]])
+    """
+    mass = np.asarray(rows @ weights)
+    total = np.asarray(rows @ (weights[:, None] * functions))
+    mean = np.full_like(total, np.nan)
+    return np.divide(total, mass[:, None], out=mean, where=mass[:, None] > 0)

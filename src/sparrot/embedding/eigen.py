@@ -1,0 +1,207 @@
+r"""The spectral engine: leading eigenpairs of the random walk on an affinity.
+
+:math:`S = D^{-1/2} W D^{-1/2}` is symmetric with eigenvalues in [-1, 1], and similar to the walk
+:math:`P = D^{-1} W`: if :math:`S v = \lambda v` then :math:`\psi = D^{-1/2} v` has
+:math:`P \psi = \lambda \psi`. The leading pairs are those of *largest* :math:`\lambda`, the
+smoothest functions on the graph; the largest in size may be negative ones, the roughest.
+
+Each connected component has an eigenvalue 1 of its own, so S is solved component by component:
+no solver has to tell equal eigenvalues apart, and every vector lives on one component.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from sparrot.embedding.solvers import SOLVERS, Pairs, solve_pairs
+from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError
+from sparrot.operators.normalise import degrees, scaled
+from sparrot.types import FloatArray, IntArray
+from sparrot.validation import as_affinity, as_choice, as_positive
+
+COMPONENTS = ("warn", "largest", "each", "error")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """Leading eigenpairs of an affinity.
+
+    Attributes
+    ----------
+    values : (k,) eigenvalues, descending.
+    vectors : (n, k) orthonormal eigenvectors of `D^(-1/2) W D^(-1/2)`; the entry of largest size
+        of each is positive.
+    residuals : (k,) `|S v - lambda v|`.
+    owners : (k,) the component that each pair lives on; its vector is zero elsewhere.
+    labels : (n,) the component of each point, the largest being 0.
+    degrees : (n,) row sums of W.
+    solver : the solver that found the last of the pairs, `"components"` if none was needed.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    residuals: FloatArray
+    owners: IntArray
+    labels: IntArray
+    degrees: FloatArray
+    solver: str
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components of the graph."""
+        return int(self.labels.max()) + 1
+
+    @property
+    def gaps(self) -> FloatArray:
+        """(k - 1,) differences between neighbouring eigenvalues."""
+        return self.values[:-1] - self.values[1:]
+
+    @property
+    def functions(self) -> FloatArray:
+        """(n, k) eigenvectors of the walk, `D^(-1/2) v`, with mean square one over its measure.
+
+        The first of a connected graph is the constant 1.
+        """
+        return self.vectors * np.sqrt(self.degrees.sum() / self.degrees)[:, None]
+
+    def __repr__(self) -> str:
+        """One line with what matters."""
+        return (
+            f"<{len(self.values)} eigenpairs of {len(self.labels)} points by {self.solver}: "
+            f"{self.values[0]:.4g} to {self.values[-1]:.4g}, residual {self.residuals.max():.1e}, "
+            f"{self.n_components} component{'s' * (self.n_components > 1)}>"
+        )
+
+
+def eigenpairs(
+    W: Any,
+    k: int,
+    *,
+    components: str = "warn",
+    solver: str = "auto",
+    tol: float = 1e-8,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Spectrum:
+    """The k algebraically largest eigenvalues of `S = D^(-1/2) W D^(-1/2)` and their vectors.
+
+    Parameters
+    ----------
+    W : (n, n) affinity: an `Affinity`, or a symmetric nonnegative matrix, sparse or dense.
+    k : number of pairs, less than n; the trivial one (eigenvalue 1) is the first.
+    components : what to do with a graph in pieces, where the eigenvalue 1 comes once for each:
+        "warn", or take that without a word as "each"; "largest" for the pairs of the largest
+        component alone, with vectors that are zero elsewhere; "error" to refuse.
+    solver : "dense", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else the other
+        three one after the other until the residuals meet `tol`.
+    tol : largest residual `|S v - lambda v|`. Eigenvalues err by its square over their gap.
+    random_state : seed of the start.
+    n_jobs : threads; the result does not depend on them.
+
+    Raises
+    ------
+    NotConvergedError : no solver met `tol`; `result` holds the best pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+    >>> pairs = eigenpairs(ring, 3)
+    >>> pairs.values.round(6), pairs.vectors.shape
+    (array([1. , 0.5, 0.5]), (6, 3))
+    """
+    components = as_choice(components, "components", COMPONENTS)
+    solver = as_choice(solver, "solver", SOLVERS)
+    tol = as_positive(tol, "tol", "it is the largest residual, 1e-8 is a good choice")
+    W = as_affinity(W)
+    if not 1 <= k < W.shape[0]:
+        raise InvalidInputError(
+            f"the number of eigenpairs must be in 1..{W.shape[0] - 1}, got {k}: an affinity of n "
+            "points has at most n - 1 that say anything"
+        )
+    degree = degrees(W)
+    S = scaled(W, degree**-0.5, degree**-0.5)
+    labels = components_by_size(W)
+    count = int(labels.max()) + 1
+    if count > 1 and components in ("warn", "error"):
+        _complain(labels, components)
+    kept = 1 if components == "largest" else count
+
+    def solve(block: Any, wanted: int) -> Pairs:
+        return solve_pairs(block, wanted, tol, solver, random_state, n_jobs)
+
+    spectrum = _merged(S, k, labels, degree, kept, solve)
+    worst = spectrum.residuals.max()
+    if worst > tol:
+        raise NotConvergedError(
+            f"the eigenpairs have residuals up to {worst:.1e}, above tol={tol:.1e}; their gaps are "
+            "too small. Ask for fewer pairs or a larger tol, or take `result`, the best found",
+            spectrum,
+        )
+    return spectrum
+
+
+def components_by_size(W: Any) -> IntArray:
+    """The connected component of each point, numbered by size, the largest 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> components_by_size(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    array([1, 0, 0])
+    """
+    labels = connected_components(csr_array(W), directed=False)[1]
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[labels]
+
+
+def _complain(labels: IntArray, components: str) -> None:
+    sizes = np.bincount(labels)
+    said = (
+        f"the graph has {len(sizes)} components, the largest of {sizes[0]} points, and as many "
+        "eigenvalues 1: the leading eigenvectors only tell the components apart. Take a larger eps "
+        "or more neighbours, components='largest', or components='each'"
+    )
+    if components == "error":
+        raise InvalidInputError(said)
+    warnings.warn(said, AffinityWarning, stacklevel=3)
+
+
+def _merged(
+    S: Any, k: int, labels: IntArray, degree: FloatArray, kept: int, solve: Any
+) -> Spectrum:
+    """The k leading of the pairs of the first `kept` components, each extended by zero."""
+    n = len(labels)
+    if kept >= k and kept > 1:  # eigenvalue 1 again and again, with vectors that are known
+        parts = [_trivial(np.flatnonzero(labels == c), degree) for c in range(k)]
+    else:
+        wanted = k - kept + 1
+        parts = []
+        for c in range(kept):
+            points = np.flatnonzero(labels == c)
+            block = S if len(points) == n else S[points][:, points]
+            parts.append((points, solve(block, min(wanted, len(points)))))
+    owners = np.concatenate([np.full(len(pairs.values), c) for c, (_, pairs) in enumerate(parts)])
+    values = np.concatenate([pairs.values for _, pairs in parts])
+    order = np.argsort(-values.round(12), kind="stable")[:k]
+    vectors = np.zeros((n, len(order)))
+    for column, pair in enumerate(order):
+        points, pairs = parts[owners[pair]]
+        vectors[points, column] = pairs.vectors[:, pair - np.searchsorted(owners, owners[pair])]
+    residuals = np.concatenate([pairs.residuals for _, pairs in parts])[order]
+    solver = parts[-1][1].solver
+    return Spectrum(values[order], vectors, residuals, owners[order], labels, degree, solver)
+
+
+def _trivial(points: IntArray, degree: FloatArray) -> tuple[IntArray, Pairs]:
+    """Eigenvalue 1 with `v = D^(1/2) 1` on one component."""
+    v = np.sqrt(degree[points] / degree[points].sum())
+    return points, Pairs(np.ones(1), v[:, None], np.zeros(1), "components")

@@ -1,0 +1,208 @@
+r"""Coordinates of points by the eigenfunctions of the random walk on their affinity."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from sparrot.embedding.base import SpectralEstimator, divisible, extended, has_rows
+from sparrot.embedding.eigen import COMPONENTS, components_by_size, eigenpairs
+from sparrot.errors import InvalidInputError
+from sparrot.operators.normalise import as_exponent, degrees, scaled
+from sparrot.types import FloatArray
+from sparrot.validation import as_choice, as_count
+
+
+class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEstimator):  # type: ignore[misc]
+    """Coordinates `g(lambda_j) psi_j`, j = 2, 3, ..., with a function g of the eigenvalue."""
+
+    n_components: int
+    components: str
+    random_state: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Embed the rows of X."""
+        W = self._fit_affinity(X)
+        m = as_count(self.n_components, "n_components", max(1, W.shape[0] - 2))
+        as_choice(self.components, "components", COMPONENTS)
+        self._weights = degrees(W) ** -self._exponent()
+        self._decompose(scaled(W, self._weights, self._weights), m)
+        factors = self._factors(self._lambda)
+        self.embedding_ = factors * self._psi
+        outside = np.isnan(self._psi[:, 0])
+        self._weights[outside] = 0.0
+        self._n_features_out = m
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
+        """Embed the rows of X and return their coordinates."""
+        return self.fit(X).embedding_.copy()
+
+    @available_if(has_rows)  # type: ignore[untyped-decorator]
+    def transform(self, X: Any) -> FloatArray:
+        """Coordinates of new points by the Nystrom extension; training points keep their own.
+
+        With `affinity="precomputed"`, X holds the affinities of new points to the training points.
+        """
+        check_is_fitted(self)
+        functions = np.nan_to_num(self._slopes(self._lambda) * self._psi)
+        return extended(self._new_rows(X), self._weights, functions)
+
+    def _exponent(self) -> float:
+        return 0.0
+
+    def _factors(self, values: FloatArray) -> FloatArray:
+        """The factors g(lambda)."""
+        return np.ones_like(values)
+
+    def _slopes(self, values: FloatArray) -> FloatArray:
+        """The factors g(lambda) / lambda of the extension."""
+        return self._factors(values) / divisible(values)
+
+    def _decompose(self, W: Any, m: int) -> None:
+        """Set psi and lambda, one a coordinate and, with components="each", a component."""
+        labels = components_by_size(W)
+        n = len(labels)
+        self.component_labels_ = labels
+        self._psi, self._lambda = np.zeros((n, m)), np.ones((n, m))
+        parts = range(int(labels.max()) + 1) if self.components == "each" else (0,)
+        for c in parts:
+            points = np.flatnonzero(labels == c) if self.components == "each" else np.arange(n)
+            k = min(m, len(points) - 2)
+            if k < 1:
+                continue
+            block = W if len(points) == n else W[points][:, points]
+            pairs = eigenpairs(
+                block, k + 1, components=self.components, random_state=self.random_state
+            )
+            self._psi[points, :k] = pairs.functions[:, 1:]
+            self._lambda[points, :k] = pairs.values[1:]
+            if c == 0:
+                self.eigenvalues_ = pairs.values[1:]
+        if self.components == "largest":
+            self._psi[labels > 0] = np.nan
+
+
+class Eigenmaps(SpectralMap):
+    """Laplacian eigenmaps: the smoothest nontrivial functions on the graph as coordinates.
+
+    Coordinate j is the eigenfunction of the random walk with the (j + 1)-th largest eigenvalue,
+    of mean square one.
+
+    Parameters
+    ----------
+    n_components : number of coordinates.
+    affinity : "qot", "eot", "tsallis", "knn", "gaussian", "gaussian_l2", "epanechnikov"; an
+        estimator such as `sparrot.QOT(perplexity=30)`; or "precomputed", where X is the affinity.
+    components : for a graph in pieces: "warn"; "largest" embeds the largest component alone, and
+        the other points get NaN; "each" embeds every component on its own; "error" refuses.
+    random_state : seed of the eigensolver.
+
+    Attributes
+    ----------
+    embedding_ : (n, n_components) coordinates.
+    eigenvalues_ : (n_components,) eigenvalues of the walk (of the largest component, if "each").
+    component_labels_ : (n,) connected component of each point, the largest 0.
+    affinity_ : (n, n) matrix.
+    affinity_estimator_ : the fitted estimator that made it, None if precomputed.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> t = 2 * np.pi * np.arange(100) / 100
+    >>> X = np.c_[np.cos(t), np.sin(t)]
+    >>> model = sparrot.Eigenmaps(affinity=sparrot.QOT(perplexity=10))
+    >>> Y = model.fit_transform(X)                    # a circle, again
+    >>> np.linalg.norm(Y, axis=1).round(4)[:3]
+    array([1.4142, 1.4142, 1.4142])
+    >>> bool(np.allclose(model.transform(X[:5]), Y[:5], atol=1e-6))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        affinity: Any = "qot",
+        components: str = "warn",
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.affinity = affinity
+        self.components = components
+        self.random_state = random_state
+
+
+class DiffusionMap(SpectralMap):
+    """Diffusion map (Coifman and Lafon): distances are those of the walk after t steps.
+
+    Coordinate j is `lambda_j^t psi_j`. With t = "multiscale" all times count at once, with
+    `lambda_j / (1 - lambda_j)`, the sum over t = 1, 2, ...
+
+    Parameters
+    ----------
+    n_components : number of coordinates.
+    t : steps of the walk, 0 for eigenmaps, or "multiscale".
+    alpha : exponent of `alpha_normalisation`; it changes nothing for a bistochastic affinity.
+    affinity, components, random_state : as for `sparrot.Eigenmaps`.
+
+    Attributes
+    ----------
+    embedding_, eigenvalues_, component_labels_, affinity_, affinity_estimator_ : as for
+        `sparrot.Eigenmaps`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> sparrot.DiffusionMap(4, t=2).fit_transform(X).shape
+    (100, 4)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        t: int | str = 1,
+        alpha: float = 0.0,
+        affinity: Any = "qot",
+        components: str = "warn",
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.t = t
+        self.alpha = alpha
+        self.affinity = affinity
+        self.components = components
+        self.random_state = random_state
+
+    def _exponent(self) -> float:
+        return as_exponent(self.alpha)
+
+    def _factors(self, values: FloatArray) -> FloatArray:
+        if self.t != "multiscale":
+            return values ** self._steps()
+        if self.eigenvalues_.max() > 1 - 1e-12:
+            raise InvalidInputError(
+                "the multiscale map of a graph in pieces is infinite; take a larger eps, "
+                "components='largest' or components='each'"
+            )
+        return np.where(values == 1, 0.0, values / np.where(values == 1, 1.0, 1 - values))
+
+    def _slopes(self, values: FloatArray) -> FloatArray:
+        if self.t == "multiscale":
+            return np.where(values == 1, 0.0, 1 / np.where(values == 1, 1.0, 1 - values))
+        return values ** (self._steps() - 1) if self._steps() else super()._slopes(values)
+
+    def _steps(self) -> int:
+        whole = isinstance(self.t, Integral) and not isinstance(self.t, bool)
+        if not whole or int(self.t) < 0:
+            raise InvalidInputError(
+                f"t must be a number of steps, 0, 1, 2, ..., or 'multiscale', got {self.t!r}"
+            )
+        return int(self.t)
