@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_swiss_roll
 
@@ -115,3 +116,14 @@ def manufactured(n: int, seed: int = 0, n_cycles: int = 3):
     C = np.maximum(C, C.T)  # symmetric to the last bit
     np.fill_diagonal(C, 0)
     return C, eps, P, u
+
+
+def path_graph(n: int) -> sp.csr_array:
+    """n points in a row, each joined to the next."""
+    return sp.csr_array(sp.eye_array(n, k=1) + sp.eye_array(n, k=-1))
+
+
+def ring_graph(n: int) -> sp.csr_array:
+    """n points in a circle, each joined to the next."""
+    ends = sp.csr_array((np.ones(2), ([0, n - 1], [n - 1, 0])), shape=(n, n))
+    return sp.csr_array(path_graph(n) + ends)

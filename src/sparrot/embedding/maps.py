@@ -43,7 +43,6 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
         """Embed the rows of X and return their coordinates."""
         return self.fit(X).embedding_.copy()
 
-    @available_if(has_rows)  # type: ignore[untyped-decorator]
     def transform(self, X: Any) -> FloatArray:
         """Coordinates of new points by the Nystrom extension; training points keep their own.
 
@@ -86,6 +85,10 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
                 self.eigenvalues_ = pairs.values[1:]
         if self.components == "largest":
             self._psi[labels > 0] = np.nan
+
+
+# Once the class is made: scikit-learn's wrapper for `set_output` would hide the condition.
+SpectralMap.transform = available_if(has_rows)(SpectralMap.transform)  # type: ignore[method-assign]
 
 
 class Eigenmaps(SpectralMap):

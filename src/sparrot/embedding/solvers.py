@@ -1,6 +1,6 @@
 r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: a ladder of solvers.
 
-Up to a few thousand rows LAPACK is as fast as anything, and never fails. Above that the first rung
+Up to a thousand rows LAPACK is as fast as anything, and never fails. Above that the first rung
 is subspace iteration with a Chebyshev filter: with :math:`c` the smallest Ritz value of a block X,
 :math:`T_m(2 (S + 1) / (c + 1) - 1) X` damps everything in :math:`[-1, c]` and amplifies the rest
 like :math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`. A block does not mind eigenvalues that come
@@ -24,12 +24,13 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh, lobpcg
 
 from sparrot.engine import Threads
-from sparrot.types import FloatArray
+from sparrot.types import FloatArray, IntArray
 
-_DENSE = 2000  # rows up to which LAPACK comes first
+_DENSE = 1000  # rows up to which LAPACK comes first
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
 _GROWTH = 1e7  # of the filter over the block: its columns stay independent
 _ROUNDS, _DEGREE, _PIECES = 60, 2000, 32
+Found = tuple[FloatArray, FloatArray]
 Multiply = Callable[[FloatArray, FloatArray, tuple[float, float, float]], FloatArray]
 
 
@@ -47,25 +48,19 @@ def solve_pairs(S: Any, k: int, tol: float, solver: str, seed: int, n_jobs: int 
     """The k leading eigenpairs of S by one solver, or by the ladder if `solver` is "auto"."""
     rungs = _rungs(S.shape[0], k) if solver == "auto" else (solver,)
     best = None
-    for name in rungs:
-        start = _start(S.shape[0], k, seed, best)
-        if name == "chebyshev":
-            with Threads(n_jobs) as threads:
-                found = chebyshev(S, k, tol, start, threads)
-        else:
-            found = _OTHERS[name](S, k, tol, start)
-        pairs = _checked(S, *found, name)
-        if best is None or _better(pairs, best, tol):
-            best = pairs
-        if best.residuals.max() <= tol:
-            break
+    with Threads(n_jobs) as threads:
+        for name in rungs:
+            start = _start(S.shape[0], k, seed, best)
+            pairs = _checked(S, *_SOLVERS[name](S, k, tol, start, threads), name)
+            if best is None or _better(pairs, best, tol):
+                best = pairs
+            if best.residuals.max() <= tol:
+                break
     assert best is not None
     return best
 
 
-def chebyshev(
-    S: Any, k: int, tol: float, X: FloatArray, threads: Threads
-) -> tuple[FloatArray, FloatArray]:
+def _chebyshev(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
     """Subspace iteration with a Chebyshev filter, from the block X."""
     order, step = _three_terms(S, threads)
     X = np.linalg.qr(X[order])[0]
@@ -102,36 +97,47 @@ def _filtered(
     return Y
 
 
-def _three_terms(S: Any, threads: Threads) -> tuple[Any, Multiply]:
+def _three_terms(S: Any, threads: Threads) -> tuple[IntArray, Multiply]:
     """An order of the rows, and `(X, Y, (a, b, c)) -> a S X + b X + c Y` in it, written over Y."""
     n = S.shape[0]
-    if not issparse(S):
-        return np.arange(n), lambda X, Y, abc: abc[0] * (S @ X) + abc[1] * X + abc[2] * Y
-    from sparrot import kernels
-
-    order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbours near in memory
-    A = csr_array(S[order][:, order])
     cuts = np.linspace(0, n, _PIECES + 1).astype(np.int64)
+    order, rows = _sparse_rows(S) if issparse(S) else (np.arange(n), _dense_rows(S))
 
     def step(X: FloatArray, Y: FloatArray, abc: tuple[float, float, float]) -> FloatArray:
-        def rows(piece: int) -> None:
-            first, last = cuts[piece], cuts[piece + 1]
-            kernels.three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last, Y)
-
-        for _ in threads.map(rows, range(_PIECES)):
+        for _ in threads.map(lambda p: rows(X, Y, abc, cuts[p], cuts[p + 1]), range(_PIECES)):
             pass
         return Y
 
     return order, step
 
 
-def _dense(S: Any, k: int, tol: float, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _sparse_rows(S: csr_array) -> tuple[IntArray, Callable[..., None]]:
+    from sparrot import kernels
+
+    order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbours near in memory
+    A = csr_array(S[order][:, order])
+
+    def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
+        kernels.three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last, Y)
+
+    return order, rows
+
+
+def _dense_rows(S: FloatArray) -> Callable[..., None]:
+    def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
+        a, b, c = abc
+        Y[first:last] = a * (S[first:last] @ X) + b * X[first:last] + c * Y[first:last]
+
+    return rows
+
+
+def _dense(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
     A = S.toarray() if issparse(S) else S
     values, vectors = eigh(A, subset_by_index=[len(A) - k, len(A) - 1])
     return values, vectors
 
 
-def _arpack(S: Any, k: int, tol: float, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _arpack(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
     n = S.shape[0]
     ncv = min(n, max(4 * k, 40))
     try:
@@ -144,7 +150,7 @@ def _arpack(S: Any, k: int, tol: float, X: FloatArray) -> tuple[FloatArray, Floa
         return _rayleigh_ritz(S, np.linalg.qr(X[:, :k])[0])
 
 
-def _lobpcg(S: Any, k: int, tol: float, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _lobpcg(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # residuals are checked here
         values, vectors = lobpcg(S, X, largest=True, tol=tol / 2, maxiter=500)
@@ -158,8 +164,8 @@ def _better(pairs: Pairs, best: Pairs, tol: float) -> bool:
     return bool(complete and pairs.residuals.max() < best.residuals.max())
 
 
-_OTHERS = {"dense": _dense, "arpack": _arpack, "lobpcg": _lobpcg}
-SOLVERS = ("auto", "chebyshev", *_OTHERS)
+_SOLVERS = {"dense": _dense, "chebyshev": _chebyshev, "arpack": _arpack, "lobpcg": _lobpcg}
+SOLVERS = ("auto", *_SOLVERS)
 
 
 def _rungs(n: int, k: int) -> tuple[str, ...]:
@@ -181,7 +187,7 @@ def _start(n: int, k: int, seed: int, best: Pairs | None) -> FloatArray:
     return X
 
 
-def _rayleigh_ritz(S: Any, V: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _rayleigh_ritz(S: Any, V: FloatArray) -> Found:
     values, Q = eigh(V.T @ (S @ V))
     return values, V @ Q
 
