@@ -60,9 +60,9 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
         if self.affinity_estimator_ is None:
             rows = check_features(self, X, reset=False)
             rows = csr_array(rows) if issparse(rows) else as_array(rows)
-            if rows.min() < 0:
+            if not rows.min() >= 0:
                 raise InvalidInputError(
-                    f"rows of an affinity must not be negative, got {rows.min():.3g}; with "
+                    f"rows of an affinity must be nonnegative numbers, got {rows.min():.3g}; with "
                     "affinity='precomputed' transform takes affinities to the training points"
                 )
             return rows

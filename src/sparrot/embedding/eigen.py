@@ -23,7 +23,7 @@ from sparrot.embedding.solvers import SOLVERS, Pairs, solve_pairs
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError
 from sparrot.operators.normalise import degrees, scaled
 from sparrot.types import FloatArray, IntArray
-from sparrot.validation import as_affinity, as_choice, as_positive
+from sparrot.validation import as_affinity, as_choice, as_count, as_positive
 
 COMPONENTS = ("warn", "largest", "each", "error")
 
@@ -99,7 +99,8 @@ def eigenpairs(
         "warn", or take that without a word as "each"; "largest" for the pairs of the largest
         component alone, with vectors that are zero elsewhere; "error" to refuse.
     solver : "dense", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else the other
-        three one after the other until the residuals meet `tol`.
+        three one after the other until the residuals meet `tol`. Of a component that has hardly
+        more points than pairs are wanted, all are found by the dense one.
     tol : largest residual `|S v - lambda v|`. Eigenvalues err by its square over their gap.
     random_state : seed of the start.
     n_jobs : threads; the result does not depend on them.
@@ -120,11 +121,7 @@ def eigenpairs(
     solver = as_choice(solver, "solver", SOLVERS)
     tol = as_positive(tol, "tol", "it is the largest residual, 1e-8 is a good choice")
     W = as_affinity(W)
-    if not 1 <= k < W.shape[0]:
-        raise InvalidInputError(
-            f"the number of eigenpairs must be in 1..{W.shape[0] - 1}, got {k}: an affinity of n "
-            "points has at most n - 1 that say anything"
-        )
+    k = as_count(k, "k, the number of eigenpairs,", W.shape[0] - 1)
     degree = degrees(W)
     S = scaled(W, degree**-0.5, degree**-0.5)
     labels = components_by_size(W)
@@ -132,6 +129,10 @@ def eigenpairs(
     if count > 1 and components in ("warn", "error"):
         _complain(labels, components)
     kept = 1 if components == "largest" else count
+    if components == "largest":
+        as_count(
+            k, "k, the number of eigenpairs of the largest component,", int((labels == 0).sum())
+        )
 
     def solve(block: Any, wanted: int) -> Pairs:
         return solve_pairs(block, wanted, tol, solver, random_state, n_jobs)

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh, lobpcg
 
-from sparrot.engine import Threads
+from sparrot.engine import Threads, require_memory
 from sparrot.types import FloatArray, IntArray
 
 _DENSE = 1000  # rows up to which LAPACK comes first
@@ -46,7 +46,7 @@ class Pairs:
 
 def solve_pairs(S: Any, k: int, tol: float, solver: str, seed: int, n_jobs: int | None) -> Pairs:
     """The k leading eigenpairs of S by one solver, or by the ladder if `solver` is "auto"."""
-    rungs = _rungs(S.shape[0], k) if solver == "auto" else (solver,)
+    rungs = _rungs(S.shape[0], k, solver)
     best = None
     with Threads(n_jobs) as threads:
         for name in rungs:
@@ -132,8 +132,10 @@ def _dense_rows(S: FloatArray) -> Callable[..., None]:
 
 
 def _dense(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
+    n = S.shape[0]
+    require_memory(24.0 * n**2, what=f"{k} of {n} eigenpairs", remedy="ask for fewer pairs")
     A = S.toarray() if issparse(S) else S
-    values, vectors = eigh(A, subset_by_index=[len(A) - k, len(A) - 1])
+    values, vectors = eigh(A, subset_by_index=[n - k, n - 1])
     return values, vectors
 
 
@@ -168,8 +170,12 @@ _SOLVERS = {"dense": _dense, "chebyshev": _chebyshev, "arpack": _arpack, "lobpcg
 SOLVERS = ("auto", *_SOLVERS)
 
 
-def _rungs(n: int, k: int) -> tuple[str, ...]:
-    if n <= _DENSE or 5 * _block(n, k) > n:
+def _rungs(n: int, k: int, solver: str) -> tuple[str, ...]:
+    if 5 * _block(n, k) > n:
+        return ("dense",)
+    if solver != "auto":
+        return (solver,)
+    if n <= _DENSE:
         return ("dense",)
     return "chebyshev", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 

@@ -113,13 +113,22 @@ def test_a_graph_in_pieces_is_announced_refused_or_cut():
     pairs = eigenpairs(pieces(), 3, components="largest")
     assert pairs.values == pytest.approx([1, *2 * [np.cos(2 * np.pi / 30)]])
     assert not pairs.vectors[pairs.labels > 0].any()
+    with pytest.raises(InvalidInputError, match=r"largest component, must be .* 30, got 31"):
+        eigenpairs(pieces(), 31, components="largest")
+
+
+@pytest.mark.parametrize("solver", ["arpack", "lobpcg", "chebyshev"])
+def test_any_solver_may_be_asked_for_nearly_all_pairs(solver):
+    pairs = eigenpairs(pieces(), 44, components="each", solver=solver)
+    every = np.linalg.eigvalsh(symmetric_normalisation(pieces()).toarray())[::-1]
+    assert pairs.values == pytest.approx(every[:44], abs=1e-12)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_user_errors_are_named(form):
     W = FORMS[form](ring_graph(6))
-    for k in (0, 6, 7):
-        with pytest.raises(InvalidInputError, match=rf"1\.\.5, got {k}"):
+    for k in (0, 6, 7, 2.5, None):
+        with pytest.raises(InvalidInputError, match=rf"from 1 to 5, got {k}"):
             eigenpairs(W, k)
     with pytest.raises(InvalidInputError, match="negative"):
         eigenpairs(-W, 2)
@@ -147,8 +156,8 @@ def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch):
     pairs = solve_pairs(S, 3, 1e-8, "auto", 0, None)
     assert pairs.solver == "arpack"
     assert pairs.values[0] == pytest.approx(1)
-    assert _rungs(2100, 3) == ("chebyshev", "arpack", "lobpcg", "dense")
-    assert _rungs(10**5, 3) == ("chebyshev", "arpack", "lobpcg")
+    assert _rungs(2100, 3, "auto") == ("chebyshev", "arpack", "lobpcg", "dense")
+    assert _rungs(10**5, 3, "auto") == ("chebyshev", "arpack", "lobpcg")
 
 
 def test_small_residuals_do_not_excuse_a_missing_pair():

@@ -153,7 +153,7 @@ def test_what_cannot_be_mapped_is_refused():
             sparrot.DiffusionMap(t=t).fit(points("gaussian", 30))
     with pytest.raises(InvalidInputError, match="n_components must be"):
         sparrot.Eigenmaps(30).fit(points("gaussian", 30))
-    with pytest.raises(InvalidInputError, match="must not be negative"):
+    with pytest.raises(InvalidInputError, match="must be nonnegative numbers"):
         sparrot.Eigenmaps(affinity="precomputed").fit(ring_graph(9)).transform(-np.ones((1, 9)))
 
 
