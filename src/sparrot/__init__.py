@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         project,
         qot,
         qot_path,
+        resume,
         transport,
         tsallis,
     )
@@ -46,6 +47,16 @@ if TYPE_CHECKING:
         NotConvergedError,
         NotEnoughMemoryError,
         SparrotError,
+    )
+    from sparrot.interop import (
+        UMAPLayout,
+        load,
+        read_points,
+        save,
+        sc,
+        tsne,
+        tsne_affinities,
+        umap_layout,
     )
     from sparrot.solvers import Certificate
 
@@ -71,20 +82,29 @@ _HOME = {
     "QOT": "affinity",
     "SparrotError": "errors",
     "Tsallis": "affinity",
+    "UMAPLayout": "interop",
     "eot": "affinity",
     "epanechnikov": "affinity",
     "first_order": "affinity",
     "gaussian": "affinity",
     "gaussian_l2": "affinity",
     "knn": "affinity",
+    "load": "interop",
     "magic": "affinity",
     "match": "affinity",
     "perplexity": "affinity",
     "project": "affinity",
     "qot": "affinity",
     "qot_path": "affinity",
+    "read_points": "interop",
+    "resume": "affinity",
+    "save": "interop",
+    "sc": "interop",
     "transport": "affinity",
     "tsallis": "affinity",
+    "tsne": "interop",
+    "tsne_affinities": "interop",
+    "umap_layout": "interop",
 }
 _ROOMS = ("datasets", "errors", "metrics")
 
@@ -108,6 +128,7 @@ __all__ = [
     "Progress",
     "SparrotError",
     "Tsallis",
+    "UMAPLayout",
     "datasets",
     "eot",
     "epanechnikov",
@@ -116,6 +137,7 @@ __all__ = [
     "gaussian",
     "gaussian_l2",
     "knn",
+    "load",
     "magic",
     "match",
     "metrics",
@@ -123,8 +145,15 @@ __all__ = [
     "project",
     "qot",
     "qot_path",
+    "read_points",
+    "resume",
+    "save",
+    "sc",
     "transport",
     "tsallis",
+    "tsne",
+    "tsne_affinities",
+    "umap_layout",
 ]
 
 
