@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,12 +75,16 @@ def umap_layout(
 
     Examples
     --------
+    The first call takes a while, as umap-learn compiles its loops:
+
     >>> import numpy as np, sparrot
     >>> X = np.random.default_rng(0).standard_normal((100, 5))
-    >>> layout = sparrot.umap_layout(sparrot.qot(X), n_epochs=20)  # doctest: +SKIP
+    >>> layout = sparrot.umap_layout(sparrot.qot(X))  # doctest: +SKIP
+    >>> layout.embedding.shape, layout.n_dropped  # doctest: +SKIP
+    ((100, 2), 0)
     """
     W = csr_array(as_affinity(W))
-    umap = load_extra("umap.umap_", "umap")
+    umap = _load_umap()
     min_dist = as_positive(min_dist, "min_dist", "0.1 is umap's own")
     spread = as_positive(spread, "spread", "1.0 is umap's own")
     epochs = _epochs(W) if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
@@ -109,6 +114,12 @@ def umap_layout(
         output_dens=False,
     )
     return UMAPLayout(np.asarray(embedding, dtype=np.float64), epochs, *lost)
+
+
+def _load_umap() -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
+        return load_extra("umap.umap_", "umap")
 
 
 def _least_epochs(W: csr_array) -> int:
