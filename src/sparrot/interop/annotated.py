@@ -11,6 +11,9 @@ For a key k (scanpy's default is `"neighbors"`, and then the names of the matric
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +21,7 @@ from scipy.sparse import csr_matrix
 
 from sparrot.affinity import Affinity
 from sparrot.errors import InvalidInputError
+from sparrot.extras import load_extra
 from sparrot.interop.record import from_record, to_record
 
 DEFAULT = "neighbors"
@@ -64,6 +68,8 @@ def put(adata: Any, affinity: Affinity, keys: Keys, params: dict[str, Any], dist
     if affinity.potential is not None:
         adata.obs[keys.potential] = affinity.potential
         entry["potential_key"] = keys.potential
+    elif keys.potential in adata.obs:
+        del adata.obs[keys.potential]
     adata.uns[keys.uns] = entry | {"sparrot": to_record(affinity)}
 
 
@@ -86,6 +92,24 @@ def get(adata: Any, key: str | None, source: str = "adata") -> Affinity:
     potential = None if stored[1] is None else adata.obs[stored[1]].to_numpy()
     name = f"uns[{key!r}] of {source}"
     return from_record(entry["sparrot"], adata.obsp[stored[0]], potential, name)
+
+
+def graph(adata: Any, neighbors_key: str | None) -> Any:
+    """The connectivities under a key of `uns`, of sparrot or scanpy."""
+    key = neighbors_key or DEFAULT
+    place = adata.uns.get(key, {}).get("connectivities_key", "")
+    if place not in adata.obsp:
+        raise InvalidInputError(f"no graph under uns[{key!r}]; run sparrot.sc.neighbors first")
+    return adata.obsp[place]
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Writing to a view makes it an AnnData of its own, as scanpy does without a word."""
+    anndata = load_extra("anndata", "scanpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", anndata.ImplicitModificationWarning)
+        yield
 
 
 def _written(adata: Any) -> list[str]:

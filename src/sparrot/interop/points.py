@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from scipy.sparse import csc_array, csr_array, issparse
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
+from sparrot.interop.archive import open_npz
 from sparrot.interop.text import read_text
 from sparrot.validation import as_array
 
@@ -100,28 +100,28 @@ def _read_npy(source: Path, array: str | None) -> Any:
 
 
 def _read_npz(source: Path, array: str | None) -> Any:
-    try:
-        with np.load(source, allow_pickle=False) as file:
-            return _from_archive(file, source, array)
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise InvalidInputError(f"{source} is not a whole .npz file ({error})") from error
+    with open_npz(source) as file:
+        if "schema" in file.files and "mean_cost" in file.files:
+            raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
+        if array is None and set(file.files) >= _SPARSE:
+            kind = csc_array if "format" in file.files and file["format"] == b"csc" else csr_array
+            parts = file["data"], file["indices"], file["indptr"]
+            return kind(parts, shape=tuple(file["shape"]))
+        return file[_name_in(file, source, array)]
 
 
-def _from_archive(file: Any, source: Path, array: str | None) -> Any:
-    if "schema" in file.files and "mean_cost" in file.files:
-        raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
-    if array is None and set(file.files) >= _SPARSE:
-        kind = csc_array if "format" in file.files and file["format"] == b"csc" else csr_array
-        return kind((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
-    matrices = [name for name in file.files if np.ndim(file[name]) == 2]
+def _name_in(file: Any, source: Path, array: str | None) -> str:
+    """The array that was asked for; else X, or the only matrix."""
+    shapes = {name: np.shape(file[name]) for name in file.files}
     if array is None:
+        matrices = [name for name, shape in shapes.items() if len(shape) == 2]
         array = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
-    if array not in file.files:
-        shapes = ", ".join(f"{name} {np.shape(file[name])}" for name in file.files)
+    if array is None or array not in shapes:
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InvalidInputError(
-            f"which array of {source}? It has {shapes or 'none'}; name a matrix by array="
+            f"which array of {source}? It has {found or 'none'}; name a matrix by array="
         )
-    return file[array]
+    return array
 
 
 def _read_parquet(source: Path, array: str | None) -> Any:

@@ -6,6 +6,7 @@ way. What is None is left out. `SCHEMA` counts the changes of meaning of these n
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +14,11 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparrot.affinity import Affinity
-from sparrot.errors import InvalidInputError
-from sparrot.solvers import Certificate
+from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.solvers import Certificate, marginal_error
 
 SCHEMA = 1
+_ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
 _NEEDED = ("kind", "n", "mean_cost", "metric", "q", "history", "hollow", "solver", "n_solves")
 
@@ -54,15 +56,16 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
     n = int(record["n"])
     _require_size(matrix.shape, potential, n, source)
     known = all(name in record for name in _CERTIFICATE)
+    certificate = _still_true(_certificate(record), matrix, source) if known else None
     return Affinity(
         kind=str(record["kind"]),
-        matrix=csr_array(matrix) if issparse(matrix) else np.asarray(matrix),
+        matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
         mean_cost=float(record["mean_cost"]),
         metric=str(record["metric"]),
         potential=_read_only(potential),
         eps=float(record["eps"]) if "eps" in record else None,
         q=float(record["q"]),
-        certificate=_certificate(record) if known else None,
+        certificate=certificate,
         history=tuple(float(error) for error in np.atleast_1d(record["history"])),
         hollow=bool(record["hollow"]),
         solver=str(record["solver"]),
@@ -103,6 +106,21 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
         pairs_checked=int(record["pairs_checked"]),
         exact=bool(record["exact"]),
     )
+
+
+def _still_true(certificate: Certificate, matrix: Any, source: str) -> Certificate:
+    """The certificate, if the matrix still has the row sums that it vouches for."""
+    error = marginal_error(matrix)
+    if error <= certificate.marginal_error + _ROUNDING:
+        return certificate
+    warnings.warn(
+        f"the matrix of {source} was changed after it was made: its rows now miss one by up to "
+        f"{error:.1e} (sc.tl.umap sets small entries to zero in place with scipy 1.17); its "
+        "certificate no longer holds, build it anew if that matters",
+        AffinityWarning,
+        stacklevel=5,
+    )
+    return Certificate(error, np.inf, 0, exact=False)
 
 
 def _read_only(potential: Any) -> Any:

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot.affinity import Affinity
 from sparrot.embedding import leading_eigenvectors
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.extras import load_extra
-from sparrot.interop.annotated import DEFAULT, Keys, get, put
+from sparrot.interop.annotated import DEFAULT, Keys, get, graph, put, writing
 from sparrot.interop.build import as_scale, build
 from sparrot.interop.nearest import named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
@@ -100,7 +97,7 @@ def neighbors(
     adata = adata.copy() if as_flag(copy, "copy") else adata
     k = as_count(n_neighbors, "n_neighbors", adata.n_obs) - 1
     scale, cost = as_scale(perplexity, eps), _as_cost(metric)
-    with _views_become_actual():
+    with writing():
         chosen = choose(adata, use_rep, n_pcs, layer)
         points = as_points(chosen.points)
         W = build(points, kind, scale, metric=cost, **options)
@@ -160,10 +157,10 @@ def diffmap(
     ((200, 4), True)
     """
     adata = adata.copy() if as_flag(copy, "copy") else adata
-    W = _graph(adata, neighbors_key)
+    W = graph(adata, neighbors_key)
     values, vectors = leading_eigenvectors(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
     _warn_of_pieces(W, values)
-    with _views_become_actual():
+    with writing():
         adata.obsm["X_diffmap"] = vectors
         adata.uns["diffmap_evals"] = values
     return adata if copy else None
@@ -207,11 +204,11 @@ def tsne(
     (100, 2)
     """
     adata = adata.copy() if as_flag(copy, "copy") else adata
-    W = _graph(adata, neighbors_key)
+    W = graph(adata, neighbors_key)
     embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
     key, place = (key_added, key_added) if key_added else ("tsne", "X_tsne")
     params = {"method": "openTSNE", "random_state": random_state, "use_graph": True}
-    with _views_become_actual():
+    with writing():
         adata.obsm[place] = np.asarray(embedding)
         adata.uns[key] = {"params": params}
     return adata if copy else None
@@ -224,14 +221,6 @@ def _as_cost(metric: Any) -> str:
             "of sparrot.qot into the file with sparrot.save"
         )
     return "sqeuclidean" if metric == "euclidean" else str(metric)
-
-
-def _graph(adata: Any, neighbors_key: str | None) -> Any:
-    key = neighbors_key or DEFAULT
-    place = adata.uns.get(key, {}).get("connectivities_key", "")
-    if place not in adata.obsp:
-        raise InvalidInputError(f"no graph under uns[{key!r}]; run sparrot.sc.neighbors first")
-    return adata.obsp[place]
 
 
 def _warn_of_pieces(W: Any, values: Any) -> None:
@@ -251,12 +240,3 @@ def _warn_of_pieces(W: Any, values: Any) -> None:
             _STATIONARY,
             slow,
         )
-
-
-@contextmanager
-def _views_become_actual() -> Iterator[None]:
-    """Writing to a view makes it an AnnData of its own, as scanpy does without a word."""
-    anndata = load_extra("anndata", "scanpy")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", anndata.ImplicitModificationWarning)
-        yield

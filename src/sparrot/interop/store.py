@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,9 @@ from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.files import whole_file
 from sparrot.interop.annotated import Keys, get, put
+from sparrot.interop.archive import open_npz
 from sparrot.interop.record import from_record, to_record
 
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError)
 _CSR = ("matrix_data", "matrix_indices", "matrix_indptr")
 
 
@@ -84,7 +82,8 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
         return get(_shell(source), key, str(source))
     if key is not None:
         raise InvalidInputError(f"key is for .h5ad files, and {source} holds one affinity only")
-    arrays = _read_npz(source)
+    with open_npz(source) as file:
+        arrays = {name: file[name] for name in file.files}
     record = {name: array[()] for name, array in arrays.items()}
     potential = arrays.get("potential")
     return from_record(record, _matrix(arrays, str(source)), potential, str(source))
@@ -104,18 +103,6 @@ def _arrays(affinity: Affinity) -> dict[str, Any]:
     if affinity.potential is not None:
         arrays["potential"] = affinity.potential
     return arrays
-
-
-def _read_npz(source: Path) -> dict[str, Any]:
-    if not source.is_file():
-        raise FileNotFoundError(f"there is no file {source}")
-    try:
-        with np.load(source, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except _BROKEN as error:
-        raise InvalidInputError(
-            f"{source} is not a whole .npz file of plain arrays ({error}); save it anew"
-        ) from error
 
 
 def _matrix(arrays: dict[str, Any], source: str) -> Any:

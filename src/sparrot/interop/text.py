@@ -19,17 +19,20 @@ _log = logging.getLogger(__name__)
 def read_text(source: Path, delimiter: str) -> FloatArray:
     """The matrix of a text file.
 
-    The first line is a header if it has a field that is no number. The first column is row names
-    if its first field below the header is no number, if the header leaves it unnamed (as pandas
-    writes an index), or if the header is one field shorter than the rows (as R writes tables).
+    The first line is a header if a field after the first is no number, or if these just count
+    0, 1, 2, ... beside a first that is none. The first column is row names if its first field below
+    the header is no number, if the header leaves it unnamed or names it beside mere counts (as
+    pandas writes an index), or if the header is one field shorter than the rows (as R writes
+    tables).
     """
     first, second = _first_lines(source, delimiter)
-    header = not all(map(_is_number, first))
+    header = _is_header(first)
     row = second if header else first
     if not row:
         raise InvalidInputError(f"{source} has no rows of numbers")
     short = header and len(first) == len(row) - 1
-    names = short or (header and first[0].strip() == "") or not _is_number(row[0])
+    unnamed = header and (first[0].strip() == "" or _counts(first))
+    names = short or unnamed or not _is_number(row[0])
     columns = [""] * short + first if header else [str(k) for k in range(len(row))]
     _require_numbers(row, columns, int(names), source)
     _log.info("%s: %s header, %s row names", source, *("a" if w else "no" for w in (header, names)))
@@ -46,6 +49,17 @@ def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
     if not lines:
         raise InvalidInputError(f"{source} is empty")
     return lines[0], lines[1] if len(lines) > 1 else []
+
+
+def _is_header(first: list[str]) -> bool:
+    single = len(first) == 1 and not _is_number(first[0])
+    return single or _counts(first) or not all(map(_is_number, first[1:]))
+
+
+def _counts(first: list[str]) -> bool:
+    """Whether the fields are a word and 0, 1, 2, ..."""
+    numbers = [str(k) for k in range(len(first) - 1)]
+    return len(first) > 1 and not _is_number(first[0]) and first[1:] == numbers
 
 
 def _require_numbers(row: list[str], columns: list[str], start: int, source: Path) -> None:

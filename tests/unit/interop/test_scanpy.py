@@ -41,7 +41,7 @@ def cloud(n=120, p=6):
 def test_all_keys_of_scanpy_are_there_and_of_the_same_kind(pbmc, key):
     ours, theirs = bare(pbmc), bare(pbmc)
     sparrot.sc.neighbors(ours, use_rep="X_pca", key_added=key)
-    sc.pp.neighbors(theirs, use_rep="X_pca", key_added=key)
+    sc.pp.neighbors(theirs, use_rep="X_pca", key_added=key, method="gauss")  # compiles nothing
     assert set(ours.obsp) == set(theirs.obsp)
     assert set(ours.obsm) == set(theirs.obsm)
     uns = key or "neighbors"
@@ -134,13 +134,16 @@ def test_pieces_and_slow_components_are_told(caplog):
     assert "stationary" in caplog.text
 
 
-def test_tsne_writes_the_keys_of_scanpy(done):
-    adata = sparrot.sc.tsne(done, n_iter=30, early_exaggeration_iter=30, copy=True)
-    again = sparrot.sc.tsne(done, n_iter=30, early_exaggeration_iter=30, copy=True, key_added="t")
-    assert adata.obsm["X_tsne"].shape == (700, 2)
-    assert np.array_equal(adata.obsm["X_tsne"], again.obsm["t"])
-    assert "params" in adata.uns["tsne"]
-    assert "X_tsne" not in done.obsm
+def test_tsne_writes_the_keys_of_scanpy():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, perplexity=10)
+    quick = {"n_iter": 30, "early_exaggeration_iter": 30, "copy": True}
+    one = sparrot.sc.tsne(adata, **quick)
+    two = sparrot.sc.tsne(adata, key_added="t", **quick)
+    assert one.obsm["X_tsne"].shape == (120, 2)
+    assert np.array_equal(one.obsm["X_tsne"], two.obsm["t"])
+    assert one.uns["tsne"]["params"] == two.uns["t"]["params"]
+    assert not adata.obsm
 
 
 def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
@@ -208,6 +211,17 @@ def test_copies_views_and_other_kinds():
     assert not view.is_view
     assert view.uns["neighbors"]["params"]["metric"] == "cosine"
     sparrot.sc.tsne(view, n_iter=5, early_exaggeration_iter=5)
+
+
+def test_a_changed_matrix_loses_its_certificate():
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    W = adata.obsp["connectivities"]
+    W.data[W.data < W.data.max() / 12] = 0  # as sc.tl.umap may do
+    with pytest.warns(AffinityWarning, match="was changed after it was made"):
+        certificate = sparrot.sc.affinity(adata).certificate
+    assert certificate.marginal_error == pytest.approx(abs(W.sum(axis=1) - 1).max())
+    assert certificate.violation == np.inf
 
 
 def test_a_part_of_the_cells_is_no_affinity(done):
