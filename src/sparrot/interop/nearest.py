@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.neighbors import NearestNeighbors
 
-from sparrot.cost import costs_to
+from sparrot.cost import costs_to, make_cost
+from sparrot.engine import Threads
 from sparrot.errors import InvalidInputError
+from sparrot.support import nearest
 from sparrot.types import FloatArray, IntArray, PointArray
 
-_BLOCK = 4096
 _BLOCK_ENTRIES = 4_000_000
 
 
@@ -27,11 +27,10 @@ def named_distance(metric: str) -> str:
     return "euclidean" if metric == "sqeuclidean" else metric
 
 
-def nearest_distances(X: PointArray, k: int, metric: str) -> Any:
+def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = None) -> Any:
     """A `csr_matrix` with the distances to the k nearest others of each point, k in every row.
 
-    Zero distances are stored. Euclidean ones are computed from differences, so that duplicates are
-    at distance zero and not at the square root of a rounding error.
+    Zero distances, of duplicates, are stored.
 
     Examples
     --------
@@ -39,28 +38,17 @@ def nearest_distances(X: PointArray, k: int, metric: str) -> Any:
     >>> D.data, D.indices
     (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
     """
-    n = len(X)
     if k < 1:
         raise InvalidInputError("n_neighbors counts the point itself, so it must be at least 2")
-    search = NearestNeighbors(n_neighbors=k, metric=named_distance(metric)).fit(X)
-    distances, indices = search.kneighbors()
-    if metric == "sqeuclidean":
-        distances = _from_differences(X, indices)
+    with Threads(n_jobs) as threads:
+        cost = make_cost(X, metric)
+        indices, costs = nearest(cost, k, threads)
     order = np.argsort(indices, axis=1)
-    indices = np.take_along_axis(indices, order, axis=1).astype(np.int32)
-    distances = np.take_along_axis(distances, order, axis=1).astype(np.float64)
+    indices = np.take_along_axis(indices, order, axis=1)
+    distances = _distances(cost.unit * np.take_along_axis(costs, order, axis=1), metric)
+    n = len(X)
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
     return csr_matrix((distances.ravel(), indices.ravel(), indptr), shape=(n, n))
-
-
-def _from_differences(X: PointArray, indices: IntArray) -> FloatArray:
-    distances = np.empty(indices.shape)
-    for a in range(0, len(X), _BLOCK):
-        rows = slice(a, a + _BLOCK)
-        x = X[rows].astype(np.float64)
-        for c, column in enumerate(indices[rows].T):
-            distances[rows, c] = np.linalg.norm(X[column] - x, axis=1)
-    return distances
 
 
 def nearest_of_new(
@@ -81,4 +69,8 @@ def nearest_of_new(
         order = np.argsort(C, axis=1, kind="stable")[:, :k]
         indices[a : a + size] = order
         distances[a : a + size] = np.take_along_axis(C, order, axis=1)
-    return indices, np.sqrt(2 * distances) if metric == "sqeuclidean" else distances
+    return indices, _distances(distances, metric)
+
+
+def _distances(costs: FloatArray, metric: str) -> FloatArray:
+    return np.sqrt(2 * np.maximum(costs, 0)) if metric == "sqeuclidean" else costs

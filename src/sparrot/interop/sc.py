@@ -103,7 +103,8 @@ def neighbors(
         W = build(points, kind, scale, metric=cost, **options)
         params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
         params |= {"random_state": 0} | scale | chosen.params
-        put(adata, W, Keys(key_added or DEFAULT), params, nearest_distances(points, k, cost))
+        distances = nearest_distances(points, k, cost, options.get("n_jobs"))
+        put(adata, W, Keys(key_added or DEFAULT), params, distances)
     return adata if copy else None
 
 
