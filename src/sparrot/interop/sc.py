@@ -17,13 +17,13 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity import Affinity
-from sparrot.embedding import leading_eigenvectors
 from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.interop.annotated import DEFAULT, Keys, get, graph, put, writing
 from sparrot.interop.build import as_scale, build
 from sparrot.interop.nearest import named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
+from sparrot.interop.start import leading
 from sparrot.validation import as_count, as_flag, as_points
 
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
@@ -159,7 +159,7 @@ def diffmap(
     """
     adata = adata.copy() if as_flag(copy, "copy") else adata
     W = graph(adata, neighbors_key)
-    values, vectors = leading_eigenvectors(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
+    values, vectors = leading(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
     _warn_of_pieces(W, values)
     with writing():
         adata.obsm["X_diffmap"] = vectors
