@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         project,
         qot,
         qot_path,
+        resume,
         transport,
         tsallis,
     )
@@ -47,6 +48,16 @@ if TYPE_CHECKING:
         NotConvergedError,
         NotEnoughMemoryError,
         SparrotError,
+    )
+    from sparrot.interop import (
+        UMAPLayout,
+        load,
+        read_points,
+        save,
+        sc,
+        tsne,
+        tsne_affinities,
+        umap_layout,
     )
     from sparrot.solvers import Certificate
 
@@ -77,20 +88,29 @@ _HOME = {
     "Spectrum": "embedding",
     "Tsallis": "affinity",
     "eigenpairs": "embedding",
+    "UMAPLayout": "interop",
     "eot": "affinity",
     "epanechnikov": "affinity",
     "first_order": "affinity",
     "gaussian": "affinity",
     "gaussian_l2": "affinity",
     "knn": "affinity",
+    "load": "interop",
     "magic": "affinity",
     "match": "affinity",
     "perplexity": "affinity",
     "project": "affinity",
     "qot": "affinity",
     "qot_path": "affinity",
+    "read_points": "interop",
+    "resume": "affinity",
+    "save": "interop",
+    "sc": "interop",
     "transport": "affinity",
     "tsallis": "affinity",
+    "tsne": "interop",
+    "tsne_affinities": "interop",
+    "umap_layout": "interop",
 }
 _ROOMS = ("datasets", "embedding", "errors", "metrics", "operators")
 
@@ -118,6 +138,7 @@ __all__ = [
     "SpectralClustering",
     "Spectrum",
     "Tsallis",
+    "UMAPLayout",
     "datasets",
     "eigenpairs",
     "embedding",
@@ -128,6 +149,7 @@ __all__ = [
     "gaussian",
     "gaussian_l2",
     "knn",
+    "load",
     "magic",
     "match",
     "metrics",
@@ -136,8 +158,15 @@ __all__ = [
     "project",
     "qot",
     "qot_path",
+    "read_points",
+    "resume",
+    "save",
+    "sc",
     "transport",
     "tsallis",
+    "tsne",
+    "tsne_affinities",
+    "umap_layout",
 ]
 
 

@@ -7,7 +7,7 @@ import sparrot
 from problems import points
 
 graphtools = pytest.importorskip(
-    "graphtools", reason="graphtools is not installed (it needs numpy < 2)", exc_type=ImportError
+    "graphtools", reason="graphtools is not installed", exc_type=ImportError
 )
 
 

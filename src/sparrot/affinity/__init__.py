@@ -19,6 +19,7 @@ from sparrot.affinity.estimators import (
     GaussianL2,
     KNeighborsTransformer,
     Tsallis,
+    resume,
 )
 from sparrot.affinity.match import match
 from sparrot.affinity.perplexity import perplexity
@@ -50,6 +51,7 @@ __all__ = [
     "project",
     "qot",
     "qot_path",
+    "resume",
     "transport",
     "tsallis",
 ]

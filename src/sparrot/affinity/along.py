@@ -26,6 +26,7 @@ _ABOVE = 0.05  # by which to begin too large, in log eps
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps
 _STRIDE = 3.0  # longest step of a search, in log eps
+_END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
 _MOST = 60  # solves in one search
 
@@ -154,7 +155,10 @@ def _pilot(problem: Problem, target: float) -> tuple[float, float]:
         along = Along(problem.part(np.sort(order[:size])))
         if not 1 < target < along.problem.most_neighbours:
             continue
-        log_eps, slope = along._search(target, log_eps, slope, _PILOT_PRECISION)
+        try:
+            log_eps, slope = along._search(target, log_eps, slope, _PILOT_PRECISION)
+        except (InvalidInputError, NotConvergedError):  # all points may well have what few have not
+            continue
         known.append((float(np.log(size)), log_eps))
         log_eps = _extrapolated(known, float(np.log(4 * size)))
     if not known:
@@ -185,7 +189,9 @@ def find_root(
     """Find x with `|excess(x)| <= precision` for an increasing function; also its slope there.
 
     Secant steps, no longer than a factor of twenty in eps; once the root is bracketed they must
-    stay inside the bracket, and where they do not it is halved.
+    stay inside the bracket, and where they do not it is halved. A function that is flat for a while
+    (clusters that are each complete, and not yet linked) is crossed at full stride, unless eps is
+    already extreme.
     """
     low, high = (float(np.log(end)) for end in _RANGE)
     bracket = [-np.inf, np.inf]
@@ -196,8 +202,9 @@ def find_root(
         if abs(y) <= precision:
             return x, slope
         bracket[int(y > 0)] = x
-        if before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision:
-            break  # flat: this is as near as it gets
+        flat = before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision
+        if flat and abs(x) > _END_OF_PLATEAUS:
+            break  # this is as near as it gets
         if before is not None and (y - before[1]) * (x - before[0]) > 0:
             slope = float(np.clip((y - before[1]) / (x - before[0]), 0.05, 5.0))
         before = x, y

@@ -157,3 +157,10 @@ def test_too_many_neighbours_are_refused_from_a_sample():
     with pytest.raises(sparrot.NotEnoughMemoryError, match=r"neighbours a row.*perplexity"):
         sparrot.qot(X, 100.0, max_memory=2e7)
     assert sparrot.qot(X, 0.1, max_memory=1e9).certificate.exact
+
+
+def test_a_perplexity_on_the_other_side_of_a_plateau_is_found():
+    X = np.random.default_rng(0).standard_normal((80, 6))
+    X[40:] += 100  # from eps = 1 far down, both clusters are complete: 39 neighbours
+    assert sparrot.qot(X).perplexity == pytest.approx(39, abs=0.5)
+    assert sparrot.qot(X, perplexity=10).perplexity == pytest.approx(10, rel=0.01)

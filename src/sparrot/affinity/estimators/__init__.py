@@ -2,7 +2,7 @@
 
 from sparrot.affinity.estimators.baselines import KNN, MAGIC, Epanechnikov, Gaussian, GaussianL2
 from sparrot.affinity.estimators.neighbours import KNeighborsTransformer
-from sparrot.affinity.estimators.transport import EOT, QOT, Tsallis
+from sparrot.affinity.estimators.transport import EOT, QOT, Tsallis, resume
 
 __all__ = [
     "EOT",
@@ -14,4 +14,5 @@ __all__ = [
     "GaussianL2",
     "KNeighborsTransformer",
     "Tsallis",
+    "resume",
 ]

@@ -31,8 +31,12 @@ class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Build the affinity of the rows of X."""
         X = validated(self, X, reset=True)
-        self.result_ = self._build(X)
-        self.affinity_ = self.result_.matrix
+        return self._adopt(self._build(X), X)
+
+    def _adopt(self, result: Affinity, X: PointArray) -> Self:
+        """Take an affinity of the rows of X for what `fit` builds."""
+        self.result_ = result
+        self.affinity_ = result.matrix
         self._fit_X = X.copy()
         self._n_features_out = len(X)
         return self

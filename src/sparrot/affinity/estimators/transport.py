@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +15,7 @@ from sparrot.affinity.qot import qot
 from sparrot.affinity.result import Affinity
 from sparrot.cost import costs_to
 from sparrot.engine import Threads
+from sparrot.errors import InvalidInputError
 from sparrot.solvers import new_rows, twins
 from sparrot.support import QUADRATIC, Link, tsallis_link
 from sparrot.types import FloatArray, PointArray
@@ -34,13 +35,12 @@ class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affi
     n_iter_ : Newton steps of the last solve.
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Build the affinity of the rows of X."""
-        super().fit(X)
-        self.potential_ = self.result_.potential
-        self.eps_ = self.result_.eps
-        self.certificate_ = self.result_.certificate
-        self.n_iter_ = self.result_.n_iter
+    def _adopt(self, result: Affinity, X: PointArray) -> Self:
+        super()._adopt(result, X)
+        self.potential_ = result.potential
+        self.eps_ = result.eps
+        self.certificate_ = result.certificate
+        self.n_iter_ = result.n_iter
         return self
 
     fit_transform = AffinityEstimator.fit_transform
@@ -236,3 +236,51 @@ class Tsallis(TransportEstimator):
         assert self.potential_ is not None
         shift = self.eps_ / (2 * (1 - self.q))
         return tsallis_link(self.eps_, self.q), 1.0, self.potential_ + shift
+
+
+def resume(affinity: Affinity, X: Any) -> TransportEstimator:
+    """The fitted estimator of an affinity that is there already; nothing is solved.
+
+    Parameters
+    ----------
+    affinity : a result of `sparrot.qot`, `eot` or `tsallis`, perhaps from a file.
+    X : the points (or costs) it was made from.
+
+    Returns
+    -------
+    QOT, EOT or Tsallis
+        As `fit(X)` would leave it: with `transform` for new points.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> sparrot.resume(sparrot.qot(X), X).transform(X[:3] + 0.01).shape
+    (3, 100)
+    """
+    model = _estimator_of(affinity)
+    points = validated(model, X, reset=True)
+    n = affinity.matrix.shape[0]
+    if len(points) != n:
+        raise InvalidInputError(f"X must be the {n} rows of the affinity, got {len(points)}")
+    return model._adopt(affinity, points)
+
+
+def _estimator_of(affinity: Affinity) -> TransportEstimator:
+    eps, metric, hollow = affinity.relative_eps, affinity.metric, affinity.hollow
+    if affinity.kind == "qot":
+        return QOT(eps, metric=metric, hollow=hollow)
+    if affinity.kind == "tsallis":
+        return Tsallis(eps, affinity.q, metric=metric, hollow=hollow)
+    if affinity.kind == "eot":
+        return EOT(eps, metric=metric, hollow=hollow, drop=_dropped(affinity))
+    raise InvalidInputError(
+        f"a {affinity.kind} affinity has no rows for new points; qot, eot and tsallis have"
+    )
+
+
+def _dropped(affinity: Affinity) -> float | None:
+    """The `drop` of a sparse entropic plan: its violation is `eps drop / n`."""
+    if affinity.certificate is None or affinity.eps is None or not issparse(affinity.matrix):
+        return None
+    return affinity.certificate.violation * affinity.matrix.shape[0] / affinity.eps

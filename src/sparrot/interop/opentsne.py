@@ -1,0 +1,111 @@
+"""t-SNE of an affinity, by openTSNE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparrot.affinity import Affinity, resume
+from sparrot.errors import InvalidInputError
+from sparrot.extras import load_extra
+from sparrot.interop.build import as_scale, fit
+from sparrot.interop.start import spectral_start
+from sparrot.validation import as_points
+
+
+def tsne(
+    X: Any,
+    n_components: int = 2,
+    *,
+    kind: str = "qot",
+    perplexity: float | None = None,
+    eps: float | str | None = None,
+    metric: str = "sqeuclidean",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Any:
+    """Lay points out by t-SNE with a QOT affinity.
+
+    Parameters
+    ----------
+    X : (n, p) points.
+    n_components : 2, or 1.
+    kind : `"qot"`, `"eot"` or `"tsallis"`; for others see `tsne_affinities`.
+    perplexity, eps, metric : as for `sparrot.qot`, but a perplexity of 30 if nothing is said.
+    random_state : seed; the result is the same every time.
+    n_jobs : threads, for the affinity (all cores by default) and for openTSNE (one by default).
+    **options : to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `initialization`, ...
+
+    Returns
+    -------
+    openTSNE.TSNEEmbedding
+        An array of coordinates, with `transform` for new points and `affinities` for the rest.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> embedding = sparrot.tsne(X, n_iter=20, early_exaggeration_iter=20)
+    >>> embedding.shape, embedding.transform(X[:3] + 0.1).shape
+    ((100, 2), (3, 2))
+    """
+    points = as_points(X, metric)
+    model = fit(points, kind, as_scale(perplexity, eps), metric=metric, n_jobs=n_jobs)
+    affinities = tsne_affinities(model, points)
+    if metric != "precomputed" and points.shape[1] >= n_components:
+        pca = load_extra("openTSNE.initialization", "tsne").pca
+        start = pca(points, n_components, random_state=random_state)
+        options = {"initialization": start} | options
+    return _run(affinities, n_components, random_state, {"n_jobs": n_jobs or 1} | options)
+
+
+def tsne_affinities(source: Any, X: Any = None) -> Any:
+    """Any affinity as `openTSNE.affinity.Affinities`, for `openTSNE.TSNE().fit(affinities=...)`.
+
+    Parameters
+    ----------
+    source : a `sparrot.Affinity`, a fitted `QOT`, `EOT` or `Tsallis`, or a symmetric matrix.
+    X : the points it was made from; needed for `embedding.transform` of new points.
+
+    Returns
+    -------
+    openTSNE.affinity.Affinities
+        With `P` and, if X is given and the kind has rows for new points, `to_new`.
+
+    Examples
+    --------
+    >>> import numpy as np, openTSNE, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> A = sparrot.tsne_affinities(sparrot.qot(X), X)
+    >>> bool(np.isclose(A.P.sum(), 1)), A.to_new(X[:2] + 0.1).shape
+    (True, (2, 100))
+    """
+    load_extra("openTSNE", "tsne")
+    from sparrot.interop.opentsne_affinities import SparrotAffinities
+
+    if isinstance(source, Affinity) and X is not None:
+        source = resume(source, X)
+    if not hasattr(source, "transform"):
+        if X is not None:
+            raise InvalidInputError("a bare matrix has no rows for new points; leave X out")
+        return SparrotAffinities(source)
+    points = None if X is None else as_points(X, source.metric)
+    return SparrotAffinities(source.affinity_, source, points)
+
+
+def lay_out(W: Any, *, n_components: int, random_state: int, **options: Any) -> Any:
+    """t-SNE of a matrix, from its leading eigenvectors unless told otherwise."""
+    affinities = tsne_affinities(W)
+    start = spectral_start(W, n_components, np.random.default_rng(random_state))
+    return _run(affinities, n_components, random_state, {"initialization": start} | options)
+
+
+def _run(affinities: Any, n_components: int, random_state: int, options: dict[str, Any]) -> Any:
+    TSNE = load_extra("openTSNE", "tsne").TSNE
+    try:
+        model = TSNE(n_components=n_components, random_state=random_state, **options)
+    except TypeError as error:
+        raise InvalidInputError(f"openTSNE.TSNE does not take this: {error}") from error
+    return model.fit(affinities=affinities)

@@ -1,0 +1,177 @@
+"""Read points from files: one row a point, one column a feature."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.io import mmread
+from scipy.sparse import csc_array, csr_array, issparse
+
+from sparrot.errors import InvalidInputError
+from sparrot.extras import load_extra
+from sparrot.interop.archive import open_npz
+from sparrot.interop.text import read_text
+from sparrot.validation import as_array
+
+_log = logging.getLogger(__name__)
+_SPARSE = {"data", "indices", "indptr", "shape"}
+
+
+def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> Any:
+    """Read points from a file, chosen by its ending.
+
+    Parameters
+    ----------
+    path : one of
+
+        * `.npy`: a matrix;
+        * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
+          of `scipy.sparse.save_npz` is read as such;
+        * `.csv`, `.tsv`: numbers, with or without a header and a first column of row names. A
+          first column is row names if it is not numbers, or if the header has no name for it;
+        * `.parquet`: all columns but the index must be numbers (extra `parquet`);
+        * `.h5ad`: `X`, or what `array` says: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
+        * `.mtx`: a sparse matrix as it is; files of 10x Genomics have cells in columns, transpose
+          those.
+    array : which matrix, for `.npz` and `.h5ad`.
+
+    Returns
+    -------
+    array or csr_array
+        Of float32 or float64, finite; sparse where the file is sparse. Every affinity takes either.
+
+    Examples
+    --------
+    >>> import sparrot, tempfile
+    >>> path = tempfile.mkdtemp() + "/cells.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
+    >>> sparrot.read_points(path)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    source = Path(path)
+    reader = _READERS.get(source.suffix)
+    if reader is None:
+        raise InvalidInputError(
+            f"points are read from {' '.join(_READERS)} files, got {str(source)!r}; anything else "
+            "can be passed as an array"
+        )
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no file {source}")
+    if array is not None and source.suffix not in (".npz", ".h5ad"):
+        raise InvalidInputError(f"array= is for .npz and .h5ad files, got {str(source)!r}")
+    points = _checked(reader(source, array), source)
+    _log.info("read %d points with %d features from %s", *points.shape, source)
+    return points
+
+
+def _checked(points: Any, source: Path) -> Any:
+    """Finite numbers in two dimensions."""
+    if points.ndim != 2 or points.dtype.kind not in "buif":
+        raise InvalidInputError(
+            f"points must be a matrix of numbers, one row a point, but {source} has shape "
+            f"{points.shape} of {points.dtype}"
+        )
+    if not issparse(points):
+        return as_array(points, str(source))
+    dtype = np.float32 if points.dtype == np.float32 else np.float64
+    points = csr_array(points, dtype=dtype)
+    bad = np.flatnonzero(~np.isfinite(points.data))
+    if len(bad):
+        raise InvalidInputError(
+            f"{source} has {len(bad)} entries that are not finite; drop or impute them"
+        )
+    return points
+
+
+def _read_npy(source: Path, array: str | None) -> Any:
+    try:
+        return np.load(source, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InvalidInputError(
+            f"{source} is not a whole .npy file of numbers ({error})"
+        ) from error
+
+
+def _read_npz(source: Path, array: str | None) -> Any:
+    with open_npz(source) as file:
+        if "schema" in file.files and "mean_cost" in file.files:
+            raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
+        if array is None and set(file.files) >= _SPARSE:
+            kind = csc_array if "format" in file.files and file["format"] == b"csc" else csr_array
+            parts = file["data"], file["indices"], file["indptr"]
+            return kind(parts, shape=tuple(file["shape"]))
+        return file[_name_in(file, source, array)]
+
+
+def _name_in(file: Any, source: Path, array: str | None) -> str:
+    """The array that was asked for; else X, or the only matrix."""
+    shapes = {name: np.shape(file[name]) for name in file.files}
+    if array is None:
+        matrices = [name for name, shape in shapes.items() if len(shape) == 2]
+        array = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
+    if array is None or array not in shapes:
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise InvalidInputError(
+            f"which array of {source}? It has {found or 'none'}; name a matrix by array="
+        )
+    return array
+
+
+def _read_parquet(source: Path, array: str | None) -> Any:
+    parquet = load_extra("pyarrow.parquet", "parquet")
+    try:
+        table = parquet.read_table(source)
+    except (OSError, ValueError) as error:  # pyarrow's own errors are among them
+        raise InvalidInputError(f"{source} is not a whole .parquet file ({error})") from error
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    table = table.drop_columns([name for name in index if isinstance(name, str)])
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    words = [name for name, column in columns.items() if column.dtype.kind not in "buif"]
+    if words or not columns:
+        raise InvalidInputError(
+            f"all columns of {source} must be numbers, but {', '.join(words) or 'there are none'}"
+            f"{' is not' if len(words) == 1 else ' are not' if words else ''}; drop what is no "
+            "feature"
+        )
+    return np.column_stack(list(columns.values()))
+
+
+def _read_h5ad(source: Path, array: str | None) -> Any:
+    io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
+    try:
+        with h5py.File(source, "r") as file:
+            place = "X" if array is None else array
+            if place not in file:
+                found = [f"{k}/{name}" for k in ("obsm", "layers") for name in file.get(k, ())]
+                raise InvalidInputError(
+                    f"{source} has no {place!r}; array= may be {', '.join(['X', *found])}"
+                )
+            return io.read_elem(file[place])
+    except OSError as error:
+        raise InvalidInputError(f"{source} is not a whole .h5ad file ({error})") from error
+
+
+def _read_mtx(source: Path, array: str | None) -> Any:
+    try:
+        matrix = mmread(source)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{source} is not a whole .mtx file ({error})") from error
+    return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
+
+
+_READERS: dict[str, Callable[[Path, str | None], Any]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".csv": lambda source, array: read_text(source, ","),
+    ".tsv": lambda source, array: read_text(source, "\t"),
+    ".parquet": _read_parquet,
+    ".h5ad": _read_h5ad,
+    ".mtx": _read_mtx,
+}

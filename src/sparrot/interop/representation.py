@@ -1,0 +1,118 @@
+"""Which points of an AnnData the graph is built from: scanpy's rules, and a word about PCA.
+
+The robustness of a bistochastic affinity to heteroskedastic noise rests on the noise adding, in
+high dimension, one number a point to all its squared distances. PCA keeps only a few directions of
+the noise, which no longer does so: the paper notes that it "could impede the robustness".
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from sparrot.errors import InvalidInputError
+from sparrot.extras import load_extra
+from sparrot.validation import as_count
+
+WIDE = 50  # columns: above that scanpy's default is PCA, with so many components
+_log = logging.getLogger(__name__)
+_CAUTION = (
+    "the graph is built from %d principal components (%s): fast, but PCA changes how noise enters "
+    "the distances, and where its strength varies between cells this costs robustness; "
+    "use_rep='X' (or n_pcs=0) takes all %d columns"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """Points, and the words by which scanpy will find them again.
+
+    Attributes
+    ----------
+    points : (n, p) array, dense or sparse.
+    params : `use_rep`, `n_pcs`, `layer`: what to write into `uns[key]["params"]`.
+    """
+
+    points: Any
+    params: dict[str, Any]
+
+
+def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None) -> Representation:
+    """The points that `sc.pp.neighbors` would take; `layer` stands in for X.
+
+    PCA runs here if it is needed and absent; then `obsm`, `varm` and `uns` get what `sc.pp.pca`
+    writes.
+    """
+    if layer is not None and use_rep is not None:
+        raise InvalidInputError(f"give layer or use_rep, not both: {layer!r} and {use_rep!r}")
+    if layer is not None and layer not in adata.layers:
+        raise InvalidInputError(f"no layer {layer!r}; there are {_listed(adata.layers)}")
+    if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= WIDE)):
+        params = {"use_rep": "X"} | ({} if layer is None else {"layer": layer})
+        return Representation(in_memory(_matrix(adata, layer)), params)
+    if use_rep is not None:
+        return _stored(adata, use_rep, n_pcs)
+    return _principal(adata, n_pcs, layer)
+
+
+def in_memory(X: Any) -> Any:
+    """The array itself, of whatever stands for it in a backed AnnData."""
+    if issparse(X) or isinstance(X, np.ndarray):
+        return X
+    return X.to_memory() if hasattr(X, "to_memory") else np.asarray(X[:])
+
+
+def _matrix(adata: Any, layer: str | None) -> Any:
+    X = adata.X if layer is None else adata.layers[layer]
+    if X is None:
+        raise InvalidInputError("adata.X is None; name a representation by use_rep= or layer=")
+    return X
+
+
+def _stored(adata: Any, use_rep: str, n_pcs: int | None) -> Representation:
+    if use_rep not in adata.obsm:
+        raise InvalidInputError(
+            f"no obsm[{use_rep!r}]; there are {_listed(adata.obsm)}, and 'X' for the matrix itself"
+        )
+    points = np.asarray(adata.obsm[use_rep])
+    if n_pcs is None:
+        return Representation(points, {"use_rep": use_rep})
+    n_pcs = as_count(n_pcs, "n_pcs", points.shape[1])
+    return Representation(points[:, :n_pcs], {"use_rep": use_rep, "n_pcs": n_pcs})
+
+
+def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representation:
+    """Principal components, of the layer or X.
+
+    Those of X are named to scanpy by `n_pcs` alone, as its own default does: then `sc.tl.ingest`
+    projects new cells by the same components, and with `use_rep` it would not.
+    """
+    key = "X_pca" if layer is None else f"X_pca_{layer}"
+    most = min(adata.n_vars, adata.n_obs) - 1
+    wanted = min(WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
+    had = key in adata.obsm and (n_pcs is None or adata.obsm[key].shape[1] >= wanted)
+    if not had:
+        _run_pca(adata, wanted, layer, key)
+    points = np.asarray(adata.obsm[key])[:, :wanted]
+    _log.warning(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
+    params: dict[str, Any] = {"n_pcs": points.shape[1]}
+    return Representation(points, params if layer is None else params | {"use_rep": key})
+
+
+def _run_pca(adata: Any, n_comps: int, layer: str | None, key: str) -> None:
+    """`sc.pp.pca` on a copy of the one matrix, so that backed and layered data work as well."""
+    scanpy, anndata = load_extra("scanpy", "scanpy"), load_extra("anndata", "scanpy")
+    shell = anndata.AnnData(in_memory(_matrix(adata, layer)), var=adata.var.copy())
+    scanpy.pp.pca(shell, n_comps=n_comps)
+    adata.obsm[key] = shell.obsm["X_pca"]
+    if layer is None:
+        adata.varm["PCs"] = shell.varm["PCs"]
+        adata.uns["pca"] = shell.uns["pca"]
+
+
+def _listed(mapping: Any) -> str:
+    return ", ".join(repr(name) for name in mapping) or "none"

@@ -1,0 +1,243 @@
+"""sparrot for scanpy: replace `sc.pp.neighbors`, and all that comes after works as before.
+
+`sc.tl.umap`, `leiden`, `louvain`, `paga`, `diffmap`, `dpt`, `ingest` and h5ad files read what
+`neighbors` writes.
+
+All weighted degrees of the graph are one, so the modularity of Leiden and Louvain becomes the
+constant Potts model: `resolution` then has another meaning and must be chosen anew.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from sparrot.affinity import Affinity
+from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.interop.annotated import DEFAULT, Keys, get, graph, put, writing
+from sparrot.interop.build import as_scale, build
+from sparrot.interop.nearest import named_distance, nearest_distances
+from sparrot.interop.opentsne import lay_out
+from sparrot.interop.representation import choose
+from sparrot.interop.start import leading
+from sparrot.validation import as_count, as_flag, as_points
+
+__all__ = ["affinity", "diffmap", "neighbors", "tsne"]
+
+_STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
+_log = logging.getLogger(__name__)
+
+
+def neighbors(
+    adata: Any,
+    n_neighbors: int = 15,
+    *,
+    perplexity: float | None = None,
+    eps: float | str | None = None,
+    kind: str = "qot",
+    metric: str = "euclidean",
+    use_rep: str | None = None,
+    n_pcs: int | None = None,
+    layer: str | None = None,
+    key_added: str | None = None,
+    copy: bool = False,
+    **options: Any,
+) -> Any:
+    """Build the QOT graph of the cells, in the place of `sc.pp.neighbors`.
+
+    Parameters
+    ----------
+    adata : AnnData, in memory or backed; X may be sparse.
+    n_neighbors : for the distances only (scanpy's PAGA and ingest read them): how many, the cell
+        itself counted, as in scanpy. The connectivities choose their own neighbours.
+    perplexity : mean effective number of neighbours of a cell; 30 if `eps` is not given.
+    eps : instead: regularisation relative to the mean cost, or `"connected"`, as in `sparrot.qot`.
+    kind : `"qot"`, `"eot"` (entries below 1e-3 / n dropped, unless `drop` says otherwise) or
+        `"tsallis"`.
+    metric : `"euclidean"` (whose cost is half the squared distance), `"cosine"`, or, with an n x n
+        matrix, any distance of scikit-learn.
+    use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
+        principal components, computed if absent. PCA changes how noise enters the distances, and
+        where noise varies between cells that costs robustness: a log message reminds you.
+    n_pcs : number of principal components; 0 for none.
+    layer : take this layer in place of X. Scanpy has no word for layers: `sc.tl.ingest` would
+        search X.
+    key_added : write under this key, and not as the default graph.
+    copy : return a changed copy instead of changing adata.
+    **options : to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`, `drop`, ...
+
+    Returns
+    -------
+    None or AnnData
+        Written, where `{k}` is `key_added`, or `neighbors` (then the keys of obsp have no prefix):
+
+        * `obsp["{k}_connectivities"]`: the affinity W, a symmetric `csr_matrix` of float64 with
+          zero diagonal, rows of sum one;
+        * `obsp["{k}_distances"]`: a `csr_matrix` of distances, `n_neighbors - 1` in every row;
+        * `obs["{k}_potential"]`: the potential u in the units of the cost, large where a cell is
+          far from others or its noise is strong;
+        * `uns["{k}"]`: `connectivities_key`, `distances_key`, `potential_key`; `params` with
+          `n_neighbors`, `method`, `metric`, `random_state`, `perplexity` or `eps`, and `use_rep`
+          (for principal components by default, `n_pcs`: so `sc.tl.ingest` projects new cells);
+          `sparrot`, all else that is known of W, so that `sparrot.sc.affinity` can read it back;
+        * if PCA had to run: what `sc.pp.pca` writes (for a layer, only `obsm["X_pca_{layer}"]`).
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
+    >>> sparrot.sc.neighbors(adata, perplexity=20)
+    >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
+    ((200, 200), 'qot')
+    """
+    adata = adata.copy() if as_flag(copy, "copy") else adata
+    k = as_count(n_neighbors, "n_neighbors", adata.n_obs) - 1
+    scale, cost = as_scale(perplexity, eps), _as_cost(metric)
+    with writing():
+        chosen = choose(adata, use_rep, n_pcs, layer)
+        points = as_points(chosen.points)
+        W = build(points, kind, scale, metric=cost, **options)
+        params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
+        params |= {"random_state": 0} | scale | chosen.params
+        distances = nearest_distances(points, k, cost, options.get("n_jobs"))
+        put(adata, W, Keys(key_added or DEFAULT), params, distances)
+    return adata if copy else None
+
+
+def affinity(adata: Any, key: str | None = None) -> Affinity:
+    """The affinity that `neighbors` wrote, as `sparrot.qot` would have returned it.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph of sparrot; not a part of the one for which it was built.
+    key : the `key_added` of `neighbors`; may be left out if there is one graph only.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.affinity(adata).certificate.violation
+    0.0
+    """
+    return get(adata, key)
+
+
+def diffmap(
+    adata: Any, n_comps: int = 15, *, neighbors_key: str | None = None, copy: bool = False
+) -> Any:
+    """The diffusion map of the graph, in the place of `sc.tl.diffmap`.
+
+    Scanpy asks for the eigenvalues of largest size, and on a hollow W some of these are negative;
+    these are the algebraically largest, in float64, with fixed signs.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph, of sparrot or scanpy.
+    n_comps : number of components, the steady state counted, as in scanpy.
+    neighbors_key : the `key_added` of `neighbors`.
+    copy : return a changed copy.
+
+    Returns
+    -------
+    None or AnnData
+        Written: `obsm["X_diffmap"]`, eigenvectors, column 0 the steady state, and
+        `uns["diffmap_evals"]`, their eigenvalues. `sc.tl.dpt` reads both.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.diffmap(adata, n_comps=4)
+    >>> adata.obsm["X_diffmap"].shape, bool(np.isclose(adata.uns["diffmap_evals"][0], 1))
+    ((200, 4), True)
+    """
+    adata = adata.copy() if as_flag(copy, "copy") else adata
+    W = graph(adata, neighbors_key)
+    values, vectors = leading(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
+    _warn_of_pieces(W, values)
+    with writing():
+        adata.obsm["X_diffmap"] = vectors
+        adata.uns["diffmap_evals"] = values
+    return adata if copy else None
+
+
+def tsne(
+    adata: Any,
+    n_components: int = 2,
+    *,
+    neighbors_key: str | None = None,
+    key_added: str | None = None,
+    random_state: int = 0,
+    copy: bool = False,
+    **options: Any,
+) -> Any:
+    """The t-SNE layout of the graph, in the place of `sc.tl.tsne`.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph, of sparrot or scanpy.
+    n_components : 2, or 1.
+    neighbors_key : the `key_added` of `neighbors`.
+    key_added : write under this key, and not `X_tsne`.
+    random_state : seed.
+    copy : return a changed copy.
+    **options : to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `n_jobs`, ... It starts from the
+        leading eigenvectors of the graph unless `initialization` is given.
+
+    Returns
+    -------
+    None or AnnData
+        Written: `obsm["X_tsne"]` and `uns["tsne"]["params"]` (or both under `key_added`).
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((100, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.tsne(adata, n_iter=20, early_exaggeration_iter=20)
+    >>> adata.obsm["X_tsne"].shape
+    (100, 2)
+    """
+    adata = adata.copy() if as_flag(copy, "copy") else adata
+    W = graph(adata, neighbors_key)
+    embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
+    key, place = (key_added, key_added) if key_added else ("tsne", "X_tsne")
+    params = {"method": "openTSNE", "random_state": random_state, "use_graph": True}
+    with writing():
+        adata.obsm[place] = np.asarray(embedding)
+        adata.uns[key] = {"params": params}
+    return adata if copy else None
+
+
+def _as_cost(metric: Any) -> str:
+    if metric in ("precomputed", "kernel"):
+        raise InvalidInputError(
+            f"sparrot.sc.neighbors starts from points, not from metric={metric!r}; put the matrix "
+            "of sparrot.qot into the file with sparrot.save"
+        )
+    return "sqeuclidean" if metric == "euclidean" else str(metric)
+
+
+def _warn_of_pieces(W: Any, values: Any) -> None:
+    pieces = connected_components(W, directed=False, return_labels=False)
+    if pieces > 1:
+        warnings.warn(
+            f"the graph has {pieces} connected components, and as many components of the diffusion "
+            "map only tell them apart; raise perplexity, or take eps='connected'",
+            AffinityWarning,
+            stacklevel=3,
+        )
+    slow = int((values >= _STATIONARY).sum()) - pieces
+    if slow > 0:
+        _log.warning(
+            "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "
+            "components less weight than they have",
+            _STATIONARY,
+            slow,
+        )

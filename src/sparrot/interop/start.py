@@ -1,0 +1,36 @@
+"""Leading eigenvectors, as the integrations want them, and a start of layouts made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparrot.embedding import eigenpairs
+from sparrot.types import FloatArray
+from sparrot.validation import as_count
+
+_SPREAD = 1e-4  # standard deviation, as in openTSNE; umap rescales what it gets
+_JITTER = 1e-2  # of that
+
+
+def leading(W: Any, k: int) -> tuple[FloatArray, FloatArray]:
+    """The k algebraically largest eigenvalues, descending, and the vectors that belong to them.
+
+    Scanpy, openTSNE and umap ask for eigenvalues of largest size, or for those of a Laplacian; on a
+    hollow W the former may be negative.
+    """
+    spectrum = eigenpairs(W, k, components="each")
+    return spectrum.values, spectrum.vectors
+
+
+def spectral_start(W: Any, n_components: int, rng: np.random.Generator) -> FloatArray:
+    """Leading eigenvectors after the trivial one, small, with a little noise.
+
+    The noise keeps points of one component of the graph apart, which may have the same coordinates.
+    """
+    k = as_count(n_components, "n_components", W.shape[0] - 2)
+    vectors = leading(W, k + 1)[1][:, 1:]
+    spread = vectors.std(axis=0)
+    start = vectors / np.where(spread > 0, spread, 1.0)
+    return _SPREAD * (start + _JITTER * rng.standard_normal(start.shape))

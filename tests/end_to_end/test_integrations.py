@@ -1,0 +1,103 @@
+"""The page of integrations, run as it stands; and what needs compiled packages, uncompiled."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
+SECTIONS = {
+    "scanpy": "scanpy",
+    "openTSNE": "openTSNE",
+    "CellRank": "cellrank",
+    "Palantir": "palantir",
+    "PHATE": "phate",
+    "graphtools": "graphtools",
+    "Files": "numpy",
+}
+# umap-learn and pynndescent spend a minute on compilation, and a second here without it.
+UNCOMPILED = """
+import warnings
+warnings.simplefilter("error")
+import anndata, numpy as np, scanpy as sc, sparrot
+
+rng = np.random.default_rng(0)
+y = np.repeat([0, 1], 30)
+X = rng.standard_normal((60, 5)) + 1.5 * y[:, None]
+kinds = np.array(["a", "b"])[y]
+ref, new = anndata.AnnData(X[::2]), anndata.AnnData(X[1::2])
+ref.obs["kind"] = kinds[::2]
+ref.obs["kind"] = ref.obs["kind"].astype("category")
+sparrot.sc.neighbors(ref, 6, perplexity=12)
+a = sparrot.sc.affinity(ref.copy())
+sc.tl.umap(ref, maxiter=15)
+assert np.isfinite(ref.obsm["X_umap"]).all()
+
+before = a.matrix.copy()
+w = np.sort(a.matrix.data)
+few, many = (sparrot.umap_layout(a, n_epochs=k) for k in (12, 200))
+assert few.n_edges == a.matrix.nnz // 2
+assert few.n_dropped == (w < w[-1] / 12).sum() // 2 > 0
+assert 0 < few.dropped_weight < 0.5
+assert many.n_dropped < few.n_dropped
+again = sparrot.umap_layout(a, n_epochs=12)
+assert np.array_equal(few.embedding, again.embedding)
+assert abs(a.matrix - before).max() == 0
+ring = np.roll(np.eye(20), 1, axis=0)
+whole = sparrot.umap_layout(ring + ring.T, init=rng.standard_normal((20, 2)))
+assert (whole.n_epochs, whole.n_edges, whole.n_dropped) == (500, 20, 0)
+try:
+    sparrot.umap_layout(a, init=np.zeros((3, 2)))
+    raise AssertionError
+except sparrot.InvalidInputError as error:
+    assert "init must have shape (30, 2)" in str(error)
+
+warnings.filterwarnings("ignore", "n_jobs value 1 overridden", UserWarning)
+sc.tl.ingest(new, ref, obs="kind", embedding_method="umap")
+assert (new.obs["kind"] == kinds[1::2]).mean() > 0.8
+
+# The usual way: wide data, PCA by default, and new cells that bring only their genes.
+wide = anndata.AnnData(np.hstack([X, 0.1 * rng.standard_normal((60, 60))]))
+ref, new = wide[::2].copy(), wide[1::2].copy()
+ref.obs["kind"] = kinds[::2]
+ref.obs["kind"] = ref.obs["kind"].astype("category")
+sparrot.sc.neighbors(ref, 6, perplexity=12, n_pcs=5)
+sc.tl.ingest(new, ref, obs="kind", embedding_method="pca")
+assert (new.obs["kind"] == kinds[1::2]).mean() > 0.8
+"""
+
+
+def blocks(section):
+    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    found = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert found
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")  # of packages that are not ours
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_page_of_integrations_runs(section):
+    pytest.importorskip(SECTIONS[section], exc_type=ImportError)
+    for block in blocks(section):
+        exec(block, {})  # its asserts are the check
+
+
+def test_every_section_of_the_page_is_run():
+    assert set(re.findall(r"\n## (.*)", PAGE.read_text())) == {*SECTIONS, "umap-learn"}
+
+
+def test_umap_and_ingest_read_the_graph():
+    pynndescent = pytest.importorskip("pynndescent")
+    if int(pynndescent.__version__.split(".")[1]) > 5:
+        pytest.skip("sc.tl.ingest of scanpy 1.11 fails with pynndescent 0.6 and newer")
+    code = UNCOMPILED + blocks("umap-learn")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,143 @@
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import sparrot
+from problems import data_folder
+from sparrot.errors import InvalidInputError
+
+X = np.random.default_rng(0).standard_normal((6, 3))
+SPARSE = sp.csr_array(np.where(X > 0, X, 0.0))
+
+
+def frame():
+    return pd.DataFrame(X, columns=["a", "b", "c"], index=[f"cell {k}" for k in range(6)])
+
+
+WRITERS = {
+    "m.npy": lambda path: np.save(path, X),
+    "only.npz": lambda path: np.savez(path, anything=X, labels=np.arange(6)),
+    "x.npz": lambda path: np.savez(path, X=X, X_pca=X[:, :2]),
+    "bare.csv": lambda path: frame().to_csv(path, header=False, index=False),
+    "header.csv": lambda path: frame().to_csv(path, index=False),
+    "names.csv": lambda path: frame().to_csv(path, header=False),
+    "both.csv": lambda path: frame().to_csv(path),
+    "named index.csv": lambda path: frame().to_csv(path, index_label="cell"),
+    "numbered.csv": lambda path: frame().reset_index(drop=True).to_csv(path),
+    "counted.csv": lambda path: pd.DataFrame(X).to_csv(path),
+    "counted and named.csv": lambda path: pd.DataFrame(X).to_csv(path, index_label="cell"),
+    "both.tsv": lambda path: frame().to_csv(path, sep="\t"),
+    "marked.csv": lambda path: frame().to_csv(path, index=False, encoding="utf-8-sig"),
+    "plain.parquet": lambda path: frame().to_parquet(path, index=False),
+    "index.parquet": lambda path: frame().to_parquet(path),
+    "m.h5ad": lambda path: anndata.AnnData(X).write_h5ad(path),
+    "m.mtx": lambda path: scipy.io.mmwrite(path, X),
+}
+SPARSE_WRITERS = {
+    "scipy.npz": lambda path: sp.save_npz(path, sp.csr_matrix(SPARSE)),
+    "csc.npz": lambda path: sp.save_npz(path, sp.csc_matrix(SPARSE)),
+    "m.mtx": lambda path: scipy.io.mmwrite(path, SPARSE),
+    "m.h5ad": lambda path: anndata.AnnData(sp.csr_matrix(SPARSE)).write_h5ad(path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_points_come_back_from_every_format(tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    read = sparrot.read_points(tmp_path / name)
+    assert isinstance(read, np.ndarray)
+    assert read == pytest.approx(X, rel=1e-15)
+
+
+@pytest.mark.parametrize("name", SPARSE_WRITERS)
+def test_sparse_points_stay_sparse(tmp_path, name):
+    SPARSE_WRITERS[name](tmp_path / name)
+    read = sparrot.read_points(tmp_path / name)
+    assert isinstance(read, sp.csr_array)
+    assert read.toarray() == pytest.approx(SPARSE.toarray(), rel=1e-15)
+
+
+def test_tables_of_r_have_a_header_that_is_one_short(tmp_path):
+    (tmp_path / "r.tsv").write_text('"a"\t"b"\n"x"\t1\t2\n"y"\t3\t4\n')
+    assert sparrot.read_points(tmp_path / "r.tsv").tolist() == [[1, 2], [3, 4]]
+
+
+def test_arrays_are_named(tmp_path):
+    np.savez(tmp_path / "a.npz", left=X, right=2 * X)
+    assert sparrot.read_points(tmp_path / "a.npz", array="right") == pytest.approx(2 * X)
+    with pytest.raises(InvalidInputError, match=r"which array.*left \(6, 3\), right \(6, 3\)"):
+        sparrot.read_points(tmp_path / "a.npz")
+    cells = anndata.AnnData(X, obsm={"X_pca": 3 * X}, layers={"raw": sp.csr_matrix(SPARSE)})
+    cells.write_h5ad(tmp_path / "a.h5ad")
+    assert sparrot.read_points(tmp_path / "a.h5ad", array="obsm/X_pca") == pytest.approx(3 * X)
+    assert sp.issparse(sparrot.read_points(tmp_path / "a.h5ad", array="layers/raw"))
+    with pytest.raises(InvalidInputError, match="may be X, obsm/X_pca, layers/raw"):
+        sparrot.read_points(tmp_path / "a.h5ad", array="X_pca")
+    np.save(tmp_path / "a.npy", X)
+    with pytest.raises(InvalidInputError, match="array= is for"):
+        sparrot.read_points(tmp_path / "a.npy", array="X")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "is empty"),
+        ("a.csv", "a,b\n", "no rows of numbers"),
+        ("a.csv", "cell,a,kind\nx,1,red\n", r"'kind' \('red'\)"),
+        ("a.csv", "a,b\n1,2\n3,\n", "not a table of numbers"),
+        ("a.csv", "1,2\n3,4,5\n", "not a table of numbers"),
+        ("a.csv", "1,2\n3,nan\n", "NaN at row 1, column 1"),
+        ("a.csv", "cell\nx\n", "there are none"),
+        ("a.mtx", "hello", "not a whole .mtx"),
+        ("a.npy", "hello", "not a whole .npy"),
+        ("a.npz", "hello", "not a whole .npz"),
+        ("a.h5ad", "hello", "not a whole .h5ad"),
+        ("a.parquet", "hello", "not a whole .parquet"),
+        ("a.xlsx", "hello", "points are read from"),
+    ],
+)
+def test_wrong_files_are_named(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.read_points(tmp_path / name)
+
+
+def test_wrong_contents_are_named(tmp_path):
+    frame().assign(kind="red").to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InvalidInputError, match="but kind is not"):
+        sparrot.read_points(tmp_path / "a.parquet")
+    np.save(tmp_path / "a.npy", X[0])
+    with pytest.raises(InvalidInputError, match=r"has shape \(3,\)"):
+        sparrot.read_points(tmp_path / "a.npy")
+    np.save(tmp_path / "words.npy", np.array([["a"]]))
+    with pytest.raises(InvalidInputError, match="of <U1"):
+        sparrot.read_points(tmp_path / "words.npy")
+    np.save(tmp_path / "objects.npy", np.array([[{}]]))
+    with pytest.raises(InvalidInputError, match="allow_pickle=False"):
+        sparrot.read_points(tmp_path / "objects.npy")
+    sparrot.save(sparrot.qot(X), tmp_path / "graph.npz")
+    with pytest.raises(InvalidInputError, match=r"sparrot\.load"):
+        sparrot.read_points(tmp_path / "graph.npz")
+    scipy.io.mmwrite(tmp_path / "inf.mtx", sp.csr_array([[np.inf, 0.0]]))
+    with pytest.raises(InvalidInputError, match="1 entries that are not finite"):
+        sparrot.read_points(tmp_path / "inf.mtx")
+    with pytest.raises(FileNotFoundError):
+        sparrot.read_points(tmp_path / "none.csv")
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    (tmp_path / "a.parquet").write_text("")
+    with pytest.raises(sparrot.MissingExtraError, match=r"sparrot\[parquet\]"):
+        sparrot.read_points(tmp_path / "a.parquet")
+
+
+def test_real_files_are_read_as_they_are():
+    folder = data_folder()
+    if folder is None or not (folder / "pbmc3k.npz").exists():
+        pytest.skip("pbmc3k.npz is not in the data folder; set SPARROT_DATA")
+    assert sparrot.read_points(folder / "pbmc3k.npz").shape == (2638, 13714)
+    assert sparrot.read_points(folder / "pbmc68k_reduced.npz").shape == (700, 765)

@@ -1,0 +1,258 @@
+import logging
+
+import anndata
+import numpy as np
+import pytest
+import scanpy as sc
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+import sparrot
+from sparrot.errors import AffinityWarning, InvalidInputError
+
+
+@pytest.fixture(scope="module")
+def pbmc():
+    return sc.datasets.pbmc68k_reduced()
+
+
+def bare(pbmc):
+    """The cells without any graph."""
+    return anndata.AnnData(
+        pbmc.X.copy(),
+        obs=pbmc.obs[["bulk_labels"]],
+        var=pbmc.var,
+        obsm={"X_pca": pbmc.obsm["X_pca"]},
+    )
+
+
+@pytest.fixture(scope="module")
+def done(pbmc):
+    adata = bare(pbmc)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    return adata
+
+
+def cloud(n=120, p=6):
+    return anndata.AnnData(np.random.default_rng(0).standard_normal((n, p)))
+
+
+@pytest.mark.parametrize("key", [None, "mine"])
+def test_all_keys_of_scanpy_are_there_and_of_the_same_kind(pbmc, key):
+    ours, theirs = bare(pbmc), bare(pbmc)
+    sparrot.sc.neighbors(ours, use_rep="X_pca", key_added=key)
+    sc.pp.neighbors(theirs, use_rep="X_pca", key_added=key, method="gauss")  # compiles nothing
+    assert set(ours.obsp) == set(theirs.obsp)
+    assert set(ours.obsm) == set(theirs.obsm)
+    uns = key or "neighbors"
+    assert set(theirs.uns) == set(ours.uns) == {uns}
+    entry, model = ours.uns[uns], theirs.uns[uns]
+    assert set(model) <= set(entry)
+    assert set(model["params"]) <= set(entry["params"])
+    for name in ("n_neighbors", "metric", "use_rep", "random_state"):
+        assert entry["params"][name] == model["params"][name]
+    assert None not in entry["params"].values()
+    for name in theirs.obsp:
+        assert type(ours.obsp[name]) is type(theirs.obsp[name]) is sp.csr_matrix
+    D, E = (a.obsp[model["distances_key"]] for a in (ours, theirs))
+    assert np.array_equal(np.diff(D.indptr), np.diff(E.indptr))
+    # Both are the 14 nearest cells; scanpy computes distances in float32.
+    assert np.sort(D.data.reshape(700, -1)) == pytest.approx(
+        np.sort(E.data.reshape(700, -1)), rel=1e-4
+    )
+
+
+def test_the_graph_is_the_affinity_and_the_potential_comes_with_it(done):
+    a = sparrot.qot(done.obsm["X_pca"], perplexity=20)
+    W = done.obsp["connectivities"]
+    assert (W != a.matrix).nnz == 0
+    assert not W.diagonal().any()
+    assert np.array_equal(done.obs["neighbors_potential"], a.potential)
+    back = sparrot.sc.affinity(done)
+    assert back.certificate == a.certificate
+    assert back.check(done.obsm["X_pca"]).violation <= 1e-9
+
+
+def test_distances_are_true_and_duplicates_stay_as_zeros():
+    X = np.repeat(1e3 + np.random.default_rng(0).standard_normal((30, 5)), 2, axis=0)
+    adata = anndata.AnnData(X)
+    sparrot.sc.neighbors(adata, 5, perplexity=8)
+    D = adata.obsp["distances"]
+    assert set(np.diff(D.indptr)) == {4}
+    i, j = np.repeat(np.arange(60), 4), D.indices
+    assert not (i == j).any()
+    assert D.data == pytest.approx(cdist(X, X)[i, j], rel=1e-12, abs=0)
+    assert (D.data.reshape(60, 4) == 0).sum(axis=1).tolist() == [1] * 60
+
+
+def test_the_tools_of_scanpy_run_unchanged(done):
+    adata = done.copy()
+    sc.tl.leiden(adata, flavor="igraph", n_iterations=2, directed=False, random_state=0)
+    sc.tl.louvain(adata, flavor="igraph")
+    sc.tl.paga(adata, groups="leiden")
+    sc.tl.diffmap(adata)
+    adata.uns["iroot"] = 0
+    sc.tl.dpt(adata)
+    n = adata.obs["leiden"].nunique()
+    assert 2 <= n <= 60
+    assert adata.uns["paga"]["connectivities"].shape == (n, n)
+    assert np.isfinite(adata.obs["dpt_pseudotime"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:In the future, the default backend for leiden:FutureWarning")
+def test_leidenalg_runs_on_a_graph_under_another_key(pbmc):
+    adata = bare(pbmc)
+    sparrot.sc.neighbors(adata, eps=0.5, use_rep="X_pca", key_added="qot")
+    sc.tl.leiden(adata, neighbors_key="qot", resolution=0.5)
+    assert adata.obs["leiden"].nunique() >= 2
+    assert adata.uns["qot"]["params"]["eps"] == 0.5
+
+
+def test_the_diffusion_map_is_ordered_by_the_algebraically_largest_eigenvalues():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, perplexity=4)  # few neighbours: negative eigenvalues of size 0.9
+    sparrot.sc.diffmap(adata, n_comps=10)
+    expected = np.linalg.eigvalsh(adata.obsp["connectivities"].toarray())
+    assert expected[0] < -0.5
+    assert adata.uns["diffmap_evals"] == pytest.approx(expected[::-1][:10], abs=1e-8)
+    V = adata.obsm["X_diffmap"]
+    assert V[:, 0] == pytest.approx(np.full(120, 120**-0.5), abs=1e-6)
+    sc.tl.diffmap(adata, n_comps=10)
+    assert adata.uns["diffmap_evals"].min() < 0  # what scanpy's own does
+
+
+def test_pieces_and_slow_components_are_told(caplog):
+    adata = cloud(80)
+    adata.X[40:] += 100
+    sparrot.sc.neighbors(adata, perplexity=10)
+    with pytest.warns(AffinityWarning, match="2 connected components"):
+        sparrot.sc.diffmap(adata, n_comps=3)
+    ring = sp.csr_matrix(sp.eye(400, k=1) + sp.eye(400, k=399))
+    slow = anndata.AnnData(np.zeros((400, 1)), obsp={"connectivities": (ring + ring.T) / 2})
+    slow.uns["neighbors"] = {"connectivities_key": "connectivities"}
+    sparrot.sc.diffmap(slow, n_comps=4)
+    assert "stationary" in caplog.text
+
+
+def test_tsne_writes_the_keys_of_scanpy():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, perplexity=10)
+    quick = {"n_iter": 30, "early_exaggeration_iter": 30, "copy": True}
+    one = sparrot.sc.tsne(adata, **quick)
+    two = sparrot.sc.tsne(adata, key_added="t", **quick)
+    assert one.obsm["X_tsne"].shape == (120, 2)
+    assert np.array_equal(one.obsm["X_tsne"], two.obsm["t"])
+    assert one.uns["tsne"]["params"] == two.uns["t"]["params"]
+    assert not adata.obsm
+
+
+def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((100, 80)) * (rng.random((100, 80)) < 0.3)
+    adata = anndata.AnnData(sp.csr_matrix(dense))
+    with caplog.at_level(logging.WARNING):
+        sparrot.sc.neighbors(adata, perplexity=10)
+    assert "50 principal components" in caplog.text
+    assert "robustness" in caplog.text
+    assert adata.obsm["X_pca"].shape == (100, 50)
+    assert adata.varm["PCs"].shape == (80, 50)
+    assert adata.uns["neighbors"]["params"]["n_pcs"] == 50
+    caplog.clear()
+    sparrot.sc.neighbors(adata, perplexity=10, use_rep="X")
+    assert not caplog.text
+    assert (adata.obsp["connectivities"] != sparrot.qot(dense, perplexity=10).matrix).nnz == 0
+
+
+def test_layers_stand_in_for_the_matrix():
+    adata = cloud()
+    adata.layers["raw"] = sp.csr_matrix(np.abs(adata.X))
+    sparrot.sc.neighbors(adata, layer="raw")
+    W = sparrot.qot(np.abs(adata.X), perplexity=30).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0
+    assert adata.uns["neighbors"]["params"]["layer"] == "raw"
+    wide = cloud(60, 70)
+    wide.layers["raw"] = np.abs(wide.X)
+    sparrot.sc.neighbors(wide, layer="raw", perplexity=10, n_pcs=20)
+    assert wide.obsm["X_pca_raw"].shape == (60, 20)
+    assert wide.uns["neighbors"]["params"]["use_rep"] == "X_pca_raw"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_backed_data_gives_the_same_graph(tmp_path, form):
+    adata = cloud(90, 60)
+    adata.X = form(adata.X)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    for use_rep in ("X", None):
+        for each in (backed, adata):
+            sparrot.sc.neighbors(each, perplexity=10, use_rep=use_rep)
+        assert (backed.obsp["connectivities"] != adata.obsp["connectivities"]).nnz == 0
+    assert backed.isbacked
+    backed.file.close()
+
+
+def test_h5ad_files_hold_everything(tmp_path, done):
+    path = tmp_path / "cells.h5ad"
+    done.write_h5ad(path)
+    again = anndata.read_h5ad(path)
+    a, b = sparrot.sc.affinity(done), sparrot.sc.affinity(again)
+    assert (a.matrix != b.matrix).nnz == 0
+    assert (a.kind, a.eps, a.certificate, a.history) == (b.kind, b.eps, b.certificate, b.history)
+    assert np.array_equal(a.potential, sparrot.load(path).potential)
+
+
+def test_copies_views_and_other_kinds():
+    adata = cloud()
+    other = sparrot.sc.neighbors(adata, kind="eot", perplexity=10, copy=True)
+    assert not adata.obsp
+    assert other.obsp["connectivities"].nnz < 120 * 119
+    view = adata[:80]
+    sparrot.sc.neighbors(view, kind="tsallis", q=0.5, perplexity=10, metric="cosine")
+    assert not view.is_view
+    assert view.uns["neighbors"]["params"]["metric"] == "cosine"
+    sparrot.sc.tsne(view, n_iter=5, early_exaggeration_iter=5)
+
+
+def test_a_changed_matrix_loses_its_certificate():
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    W = adata.obsp["connectivities"]
+    W.data[W.data < W.data.max() / 12] = 0  # as sc.tl.umap may do
+    with pytest.warns(AffinityWarning, match="was changed after it was made"):
+        certificate = sparrot.sc.affinity(adata).certificate
+    assert certificate.marginal_error == pytest.approx(abs(W.sum(axis=1) - 1).max())
+    assert certificate.violation == np.inf
+
+
+def test_a_part_of_the_cells_is_no_affinity(done):
+    part = done[:100].copy()
+    with pytest.raises(InvalidInputError, match="was an affinity of 700 points"):
+        sparrot.sc.affinity(part)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"use_rep": "X_scvi"}, r"no obsm\['X_scvi'\]; there are none"),
+        ({"layer": "raw"}, "no layer 'raw'"),
+        ({"layer": "raw", "use_rep": "X"}, "not both"),
+        ({"n_neighbors": 1}, "at least 2"),
+        ({"n_neighbors": 500}, "from 1 to 120"),
+        ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
+        ({"perplexity": 10, "eps": 1}, "not both"),
+        ({"metric": "precomputed"}, "starts from points"),
+        ({"knn": True}, "qot has no parameter knn"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.neighbors(cloud(), **options)
+
+
+def test_tools_without_a_graph_say_what_to_run():
+    with pytest.raises(InvalidInputError, match=r"run sparrot\.sc\.neighbors"):
+        sparrot.sc.diffmap(cloud())
+    with pytest.raises(InvalidInputError, match="holds 0 affinities"):
+        sparrot.sc.affinity(cloud())
+    with pytest.raises(InvalidInputError, match="only \\[\\]"):
+        sparrot.sc.affinity(cloud(), "mine")
