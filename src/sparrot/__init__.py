@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparrot import datasets, errors, metrics
+    from sparrot import datasets, embedding, errors, metrics, plot
     from sparrot.affinity import (
         EOT,
         KNN,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         transport,
         tsallis,
     )
+    from sparrot.embedding import Summary, summarise
     from sparrot.engine import Progress
     from sparrot.errors import (
         AffinityWarning,
@@ -70,6 +71,7 @@ _HOME = {
     "Progress": "engine",
     "QOT": "affinity",
     "SparrotError": "errors",
+    "Summary": "embedding",
     "Tsallis": "affinity",
     "eot": "affinity",
     "epanechnikov": "affinity",
@@ -83,10 +85,11 @@ _HOME = {
     "project": "affinity",
     "qot": "affinity",
     "qot_path": "affinity",
+    "summarise": "embedding",
     "transport": "affinity",
     "tsallis": "affinity",
 }
-_ROOMS = ("datasets", "errors", "metrics")
+_ROOMS = ("datasets", "embedding", "errors", "metrics", "plot")
 
 __all__ = [
     "EOT",
@@ -107,8 +110,10 @@ __all__ = [
     "NotEnoughMemoryError",
     "Progress",
     "SparrotError",
+    "Summary",
     "Tsallis",
     "datasets",
+    "embedding",
     "eot",
     "epanechnikov",
     "errors",
@@ -120,9 +125,11 @@ __all__ = [
     "match",
     "metrics",
     "perplexity",
+    "plot",
     "project",
     "qot",
     "qot_path",
+    "summarise",
     "transport",
     "tsallis",
 ]
