@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparrot import datasets, embedding, errors, metrics, plot
+    from sparrot import datasets, embedding, errors, metrics, plot, report
     from sparrot.affinity import (
         EOT,
         KNN,
@@ -89,7 +89,7 @@ _HOME = {
     "transport": "affinity",
     "tsallis": "affinity",
 }
-_ROOMS = ("datasets", "embedding", "errors", "metrics", "plot")
+_ROOMS = ("datasets", "embedding", "errors", "metrics", "plot", "report")
 
 __all__ = [
     "EOT",
@@ -129,6 +129,7 @@ __all__ = [
     "project",
     "qot",
     "qot_path",
+    "report",
     "summarise",
     "transport",
     "tsallis",
