@@ -21,7 +21,7 @@ def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
     """Heat map of an affinity, rows and columns ordered by label.
 
     Where there are more points than pixels, a pixel shows the mean of its entries; no n x n array
-    is made. The colour scale is logarithmic, and zeros are white.
+    is made. Colours go with the square root of the entry, and zeros are white.
 
     Parameters
     ----------
@@ -49,11 +49,10 @@ def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
     place[np.argsort(blocks, kind="stable")] = np.arange(n)
     ax = new_axes(ax, size=(5.0 + room_for(names), 4.4))
     image = _pixels(W, place)
-    norm = load_extra("matplotlib.colors", "plot").LogNorm() if image.any() else None
     drawn = ax.imshow(
         np.ma.masked_equal(image, 0),
         extent=(0, n, n, 0),
-        norm=norm,
+        norm=load_extra("matplotlib.colors", "plot").PowerNorm(0.5, vmin=0),
         cmap=f"{SEQUENTIAL}_r",
         interpolation="nearest",
     )

@@ -37,9 +37,9 @@ class CanvasPoints {
   }
 }
 
-// Offsets of the pixels of a disc.
+// Offsets of the pixels of a disc; a little more than its radius makes small ones round.
 function discOf(size) {
-  const [radius, reach] = [size / 2, Math.ceil(size / 2)];
+  const [radius, reach] = [size / 2 + 0.3, Math.ceil(size / 2)];
   const offsets = [];
   for (let r = -reach; r <= reach; r++) {
     for (let c = -reach; c <= reach; c++) {
