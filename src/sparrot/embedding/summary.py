@@ -44,8 +44,8 @@ class Step:
     quantiles : of the neighbours: least, 10 %, median, 90 %, most.
     components : connected components of the graph.
     eigenvalues : the largest, in descending order.
-    embedding : (n, 2) eigenvectors 2 and 3, each of mean square one, turned onto the next step on
-        the way to the chosen one.
+    embedding : (n, 2) eigenvectors 2 and 3, of mean zero and mean square one, turned onto the next
+        step on the way to the chosen one.
     certificate : why the affinity is optimal.
     history : the marginal error before each step of the solver.
     warnings : what may not be as meant, with the remedy.
@@ -159,6 +159,7 @@ def _step(eps: float, affinity: Affinity, k: int, signs: tuple[str, ...]) -> Ste
     assert affinity.certificate is not None
     W = csr_array(affinity.matrix)
     values, vectors = leading_eigenvectors(W, k)
+    components = affinity.components
     neighbours = np.diff(W.indptr)
     return Step(
         eps=eps,
@@ -166,13 +167,25 @@ def _step(eps: float, affinity: Affinity, k: int, signs: tuple[str, ...]) -> Ste
         perplexity=effective_neighbours(W),
         potential=affinity.potential,
         quantiles=np.quantile(neighbours, _QUANTILES),
-        components=affinity.components,
+        components=components,
         eigenvalues=values,
-        embedding=np.sqrt(len(vectors)) * vectors[:, 1 : 1 + _DIMENSIONS],
+        embedding=np.sqrt(len(vectors)) * _nontrivial(vectors, components)[:, :_DIMENSIONS],
         certificate=affinity.certificate,
         history=affinity.history,
         warnings=signs,
     )
+
+
+def _nontrivial(vectors: FloatArray, components: int) -> FloatArray:
+    """The eigenvectors but the constant one, which a graph in pieces mixes with those of pieces.
+
+    The eigenvalue one has a vector for each component; in their space, a QR factorisation puts the
+    constant first.
+    """
+    n, k = vectors.shape
+    top = min(components, k)
+    Q = np.linalg.qr(np.c_[np.ones(n), vectors[:, :top]])[0]
+    return np.c_[Q[:, 1:top], vectors[:, top:]]
 
 
 def _turned(steps: list[Step], chosen: int) -> tuple[Step, ...]:

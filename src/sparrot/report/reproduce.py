@@ -27,7 +27,6 @@ def python_lines(
         for name, default in _DEFAULTS.items()
         if getattr(summary, name) != default
     )
-    turned = "" if step is chosen else "  # up to a turn"
     around = f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}"
     extra = "".join(f", {name}={name}" for name in given)
     lines = [
@@ -36,14 +35,13 @@ def python_lines(
         "",
         *(load or [f"X = ...  # the {summary.shape[0]} points"]),
         "",
-        "# the affinity at this eps, its certificate and its eigenvectors",
+        "# the affinity at this eps, and its certificate",
         f"a = sparrot.qot(X, eps={step.eps!r}{said})",
         "print(a, a.certificate)",
-        f"values, vectors = sparrot.embedding.leading_eigenvectors(a.matrix, {k})",
-        f"embedding = np.sqrt(len(X)) * vectors[:, 1:3]{turned}",
         "",
-        "# everything on this page",
+        "# everything on this page, and its embedding at this eps",
         f"summary = sparrot.summarise(X, eps={chosen.eps!r}{said}, {around})",
+        f"embedding = summary.steps[{summary.steps.index(step)}].embedding",
         f'sparrot.report.write_report("report.html", summary{extra})',
     ]
     return "\n".join(lines)

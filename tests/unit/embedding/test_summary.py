@@ -59,6 +59,17 @@ def test_the_chosen_embedding_is_not_turned(spiral):
     assert np.allclose(s.steps[s.chosen].embedding, np.sqrt(len(X)) * V, atol=1e-5)
 
 
+def test_a_graph_in_two_pieces_is_told_apart_by_its_first_coordinate():
+    X = np.vstack([points("gaussian", 40), points("gaussian", 60) + 100.0])
+    s = sparrot.summarise(X, eps=0.01, each_side=1)
+    Y = s.steps[s.chosen].embedding
+    assert s.steps[s.chosen].components == 2
+    # constant on each piece, orthogonal to the constant, of mean square one
+    expected = np.r_[np.full(40, np.sqrt(60 / 40)), np.full(60, -np.sqrt(40 / 60))]
+    assert np.allclose(np.abs(Y[:, 0]), np.abs(expected), atol=1e-6)
+    assert np.allclose(Y.mean(axis=0), 0, atol=1e-6)
+
+
 def test_a_perplexity_is_met_by_the_chosen_step():
     s = sparrot.summarise(points("gaussian"), perplexity=20, each_side=1)
     assert abs(s.steps[s.chosen].perplexity.mean() - 20) < 0.2
