@@ -145,6 +145,24 @@ def test_the_slider_moves_embedding_spectrum_and_neighbours_together(page):
     assert "(chosen)" in seen[steps // 2][-2]
 
 
+def test_other_eigenvectors_are_a_layout_that_moves_too(page):
+    first = page.evaluate("[...sparrot.stage.after.slice(0, 6)]")
+    page.select_option("#layout", label="eigenvectors 4 and 5")
+    settle(page)
+    second = page.evaluate("[...sparrot.stage.after.slice(0, 6)]")
+    page.locator("#eps").fill("6")
+    settle(page)
+    third = page.evaluate("[...sparrot.stage.after.slice(0, 6)]")
+    assert not np.allclose(first, second, rtol=0.01)
+    assert not np.allclose(second, third, rtol=0.01)
+    page.select_option("#layout", label="plane")
+    settle(page)
+    still = page.evaluate("[...sparrot.stage.after]")
+    page.locator("#eps").fill("0")
+    settle(page)
+    assert page.evaluate("[...sparrot.stage.after]") == still
+
+
 def test_warnings_and_certificate_are_those_of_the_step(page):
     page.locator("#eps").fill("0")
     assert "components" in page.locator("#warnings").inner_text()

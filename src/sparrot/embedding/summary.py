@@ -28,8 +28,7 @@ from sparrot.types import FloatArray, IntArray, PointArray
 from sparrot.validation import as_count, as_points, as_positive
 
 _QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
-_FEWEST = 4  # points: two coordinates need three eigenvectors
-_DIMENSIONS = 2
+_FEWEST = 4  # points: two coordinates need three eigenvectors, and these a fourth point
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +43,8 @@ class Step:
     quantiles : of the neighbours: least, 10 %, median, 90 %, most.
     components : connected components of the graph.
     eigenvalues : the largest, in descending order.
-    embedding : (n, 2) eigenvectors 2 and 3, of mean zero and mean square one, turned onto the next
-        step on the way to the chosen one.
+    embedding : (n, d) eigenvectors 2 to d + 1, of mean zero and mean square one, turned onto the
+        next step on the way to the chosen one.
     certificate : why the affinity is optimal.
     history : the marginal error before each step of the solver.
     warnings : what may not be as meant, with the remedy.
@@ -97,6 +96,7 @@ def summarise(
     each_side: int = 3,
     span: float = 4.0,
     n_eigenvalues: int = 10,
+    n_coordinates: int = 4,
     tol: float = 1e-8,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -108,7 +108,8 @@ def summarise(
     X, eps, perplexity, metric, tol, n_jobs, progress : as for `sparrot.qot`; at least four points.
     each_side : how many other eps there are on either side of the chosen one.
     span : the largest eps over the chosen one, and that over the smallest.
-    n_eigenvalues : how many eigenvalues to compute for each; at least three.
+    n_eigenvalues : how many eigenvalues to compute for each; fewer if there are fewer points.
+    n_coordinates : columns of each embedding, at least two and fewer than eigenvalues.
 
     Examples
     --------
@@ -118,11 +119,11 @@ def summarise(
     >>> [round(step.eps, 2) for step in s.steps], s.chosen
     ([0.25, 0.4, 0.63, 1.0, 1.59, 2.52, 4.0], 3)
     >>> s.steps[s.chosen].embedding.shape, s.steps[s.chosen].components
-    ((200, 2), 1)
+    ((200, 4), 1)
     """
     scale = Scale.of(eps, perplexity)
     points = as_points(X, metric)
-    k = _number_of_vectors(n_eigenvalues, len(points))
+    k, d = _numbers(n_eigenvalues, n_coordinates, len(points))
     side = as_count(each_side, "each_side", 100)
     if as_positive(span, "span", "it is a factor on eps, 4 is a good start") <= 1:
         raise InvalidInputError(f"span is a factor on eps, more than 1, got {span!r}")
@@ -131,18 +132,22 @@ def summarise(
     grid = middle * span ** (np.arange(side, -side - 1, -1) / side)
     cost = make_cost(points, metric)
     path = zip(grid, qot_path(points, grid, **options), strict=True)
-    steps = [_step(float(e), a, k, signs_of_poor_choice(a, cost, scale)) for e, a in path]
+    steps = [_step(float(e), a, k, d, signs_of_poor_choice(a, cost, scale)) for e, a in path]
     steps.reverse()
     return Summary(points.shape, metric, tol, span, cost.unit, _turned(steps, side), side)
 
 
-def _number_of_vectors(n_eigenvalues: Any, n: int) -> int:
+def _numbers(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:
+    """How many eigenvalues and coordinates there are to be, and can be with n points."""
     if n < _FEWEST:
         raise InvalidInputError(f"a summary needs at least {_FEWEST} points, got {n}")
     k = as_count(n_eigenvalues, "n_eigenvalues", 1000)
-    if k <= _DIMENSIONS:
-        raise InvalidInputError(f"n_eigenvalues must be at least {_DIMENSIONS + 1}, got {k}")
-    return min(k, n - 1)
+    d = as_count(n_coordinates, "n_coordinates", 999)
+    if not 2 <= d < k:
+        raise InvalidInputError(
+            f"n_coordinates must be at least 2 and less than n_eigenvalues = {k}, got {d}"
+        )
+    return min(k, n - 1), min(d, n - 2)
 
 
 def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> float:
@@ -154,7 +159,7 @@ def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> fl
         return qot(points, eps, perplexity=scale.perplexity, **options).relative_eps
 
 
-def _step(eps: float, affinity: Affinity, k: int, signs: tuple[str, ...]) -> Step:
+def _step(eps: float, affinity: Affinity, k: int, d: int, signs: tuple[str, ...]) -> Step:
     assert affinity.potential is not None
     assert affinity.certificate is not None
     W = csr_array(affinity.matrix)
@@ -169,7 +174,7 @@ def _step(eps: float, affinity: Affinity, k: int, signs: tuple[str, ...]) -> Ste
         quantiles=np.quantile(neighbours, _QUANTILES),
         components=components,
         eigenvalues=values,
-        embedding=np.sqrt(len(vectors)) * _nontrivial(vectors, components)[:, :_DIMENSIONS],
+        embedding=np.sqrt(len(vectors)) * _nontrivial(vectors, components)[:, :d],
         certificate=affinity.certificate,
         history=affinity.history,
         warnings=signs,

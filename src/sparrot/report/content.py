@@ -37,6 +37,7 @@ def page_content(
         "footer": f"Made by sparrot {__version__}. Eigenvectors are turned onto those of the "
         "neighbouring eps, so that points only move where the graph changes.",
         "shape": summary.shape,
+        "dimensions": summary.steps[0].embedding.shape[1],
         "chosen": summary.chosen,
         "names": None if names is None else _names(names, n),
         "palette": colours(_N_COLOURS),

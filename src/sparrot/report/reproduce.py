@@ -20,14 +20,16 @@ def python_lines(
     load : lines that define `X`, and a variable for each that was `given`.
     given : which of `names`, `columns` and `layouts` the page has.
     """
-    k = len(step.eigenvalues)
+    k, d = len(step.eigenvalues), step.embedding.shape[1]
     chosen = summary.steps[summary.chosen]
     said = "".join(
         f", {name}={getattr(summary, name)!r}"
         for name, default in _DEFAULTS.items()
         if getattr(summary, name) != default
     )
-    around = f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}"
+    around = (
+        f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}, n_coordinates={d}"
+    )
     extra = "".join(f", {name}={name}" for name in given)
     lines = [
         "import numpy as np",

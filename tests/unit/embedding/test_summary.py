@@ -36,26 +36,26 @@ def test_the_chosen_eps_stands_in_the_middle(spiral):
 def test_turning_keeps_the_space_of_the_eigenvectors_and_their_scale(spiral):
     X, s = spiral
     for step in s.steps:
-        V = leading_eigenvectors(sparrot.qot(X, step.eps).matrix, 3)[1][:, 1:]
+        V = leading_eigenvectors(sparrot.qot(X, step.eps).matrix, 5)[1][:, 1:]
         Y = step.embedding / np.sqrt(len(X))
-        assert np.allclose(Y.T @ Y, np.eye(2), atol=1e-9)
+        assert np.allclose(Y.T @ Y, np.eye(4), atol=1e-9)
         assert np.allclose(V @ (V.T @ Y), Y, atol=1e-5)
 
 
 def test_no_other_turn_brings_consecutive_embeddings_nearer(spiral):
     _, s = spiral
+    rng = np.random.default_rng(0)
     for here, there in zip(s.steps[:-1], s.steps[1:], strict=True):
         apart = np.linalg.norm(here.embedding - there.embedding)
-        for angle in np.linspace(0, 2 * np.pi, 24, endpoint=False):
-            cos, sin = np.cos(angle), np.sin(angle)
-            for turn in ([[cos, -sin], [sin, cos]], [[cos, sin], [sin, -cos]]):
-                other = np.linalg.norm(here.embedding @ np.array(turn) - there.embedding)
-                assert apart <= other + 1e-9
+        turns = [np.diag(signs) for signs in np.array([[1, 1, 1, -1], [1, -1, 1, 1]])]
+        turns += [np.linalg.qr(np.eye(4) + 0.3 * rng.standard_normal((4, 4)))[0] for _ in range(30)]
+        for turn in turns:
+            assert apart <= np.linalg.norm(here.embedding @ turn - there.embedding) + 1e-9
 
 
 def test_the_chosen_embedding_is_not_turned(spiral):
     X, s = spiral
-    V = leading_eigenvectors(sparrot.qot(X, 1.0).matrix, 3)[1][:, 1:]
+    V = leading_eigenvectors(sparrot.qot(X, 1.0).matrix, 5)[1][:, 1:]
     assert np.allclose(s.steps[s.chosen].embedding, np.sqrt(len(X)) * V, atol=1e-5)
 
 
@@ -98,7 +98,8 @@ def test_four_points_are_enough_and_three_are_not():
     [
         ({"span": 1.0}, "more than 1"),
         ({"each_side": 0}, "each_side"),
-        ({"n_eigenvalues": 2}, "at least 3"),
+        ({"n_eigenvalues": 4}, "less than n_eigenvalues = 4, got 4"),
+        ({"n_coordinates": 1}, "at least 2"),
         ({"eps": 1.0, "perplexity": 5.0}, "not both"),
     ],
 )

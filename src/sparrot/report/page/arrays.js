@@ -13,6 +13,18 @@ function decode(array) {
   return decoded.get(array);
 }
 
+// Two columns of a flat array of rows, and no copy where there are only these.
+function columnsOf(array, width, first) {
+  if (width === 2) return decode(array);
+  const values = decode(array);
+  const pair = new Float32Array((2 * values.length) / width);
+  for (let i = 0; 2 * i < pair.length; i++) {
+    pair[2 * i] = values[i * width + first];
+    pair[2 * i + 1] = values[i * width + first + 1];
+  }
+  return pair;
+}
+
 // [left, right, bottom, top] of points in a flat array x0 y0 x1 y1 ...
 function boxOf(xy) {
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];

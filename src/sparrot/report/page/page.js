@@ -28,8 +28,14 @@ function rows(id, entries) {
   }
 }
 
+// The first of the two eigenvectors of each layout that moves with eps; the others stand still.
+const firsts = [];
+for (let j = 0; j < data.dimensions; j += 2) firsts.push(Math.min(j, data.dimensions - 2));
+
 function layoutOf(step) {
-  return decode(state.layout === 0 ? step.embedding : data.layouts[state.layout - 1].xy);
+  const { layout } = state;
+  if (layout >= firsts.length) return decode(data.layouts[layout - firsts.length].xy);
+  return columnsOf(step.embedding, data.dimensions, firsts[layout]);
 }
 
 function recolour() {
@@ -120,7 +126,7 @@ function go(k) {
   state.step = k;
   const step = data.steps[k];
   describe(step);
-  if (state.layout === 0) stage.show(layoutOf(step), 350);
+  if (state.layout < firsts.length) stage.show(layoutOf(step), 350);
   if (choices[state.colour].kind === "step") recolour();
 }
 
@@ -133,7 +139,8 @@ function begin() {
   at("title").textContent = data.title;
   at("about").textContent = data.about;
   at("footer").textContent = data.footer;
-  ["eigenvectors 2 and 3", ...data.layouts.map((layout) => layout.name)].forEach((name, k) =>
+  const moving = firsts.map((j) => `eigenvectors ${j + 2} and ${j + 3}`);
+  [...moving, ...data.layouts.map((layout) => layout.name)].forEach((name, k) =>
     add(at("layout"), "option", name, { value: String(k) }));
   choices.forEach((choice, k) => add(at("colour"), "option", choice.name, { value: String(k) }));
   Object.assign(at("eps"), { max: data.steps.length - 1, value: data.chosen });
