@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparrot import datasets, embedding, errors, metrics, operators
+    from sparrot import datasets, embedding, errors, metrics, operators, plot, report
     from sparrot.affinity import (
         EOT,
         KNN,
@@ -39,7 +39,15 @@ if TYPE_CHECKING:
         transport,
         tsallis,
     )
-    from sparrot.embedding import DiffusionMap, Eigenmaps, SpectralClustering, Spectrum, eigenpairs
+    from sparrot.embedding import (
+        DiffusionMap,
+        Eigenmaps,
+        SpectralClustering,
+        Spectrum,
+        Summary,
+        eigenpairs,
+        summarise,
+    )
     from sparrot.engine import Progress
     from sparrot.errors import (
         AffinityWarning,
@@ -86,6 +94,7 @@ _HOME = {
     "SparrotError": "errors",
     "SpectralClustering": "embedding",
     "Spectrum": "embedding",
+    "Summary": "embedding",
     "Tsallis": "affinity",
     "eigenpairs": "embedding",
     "UMAPLayout": "interop",
@@ -106,13 +115,14 @@ _HOME = {
     "resume": "affinity",
     "save": "interop",
     "sc": "interop",
+    "summarise": "embedding",
     "transport": "affinity",
     "tsallis": "affinity",
     "tsne": "interop",
     "tsne_affinities": "interop",
     "umap_layout": "interop",
 }
-_ROOMS = ("datasets", "embedding", "errors", "metrics", "operators")
+_ROOMS = ("datasets", "embedding", "errors", "metrics", "operators", "plot", "report")
 
 __all__ = [
     "EOT",
@@ -137,6 +147,7 @@ __all__ = [
     "SparrotError",
     "SpectralClustering",
     "Spectrum",
+    "Summary",
     "Tsallis",
     "UMAPLayout",
     "datasets",
@@ -155,13 +166,16 @@ __all__ = [
     "metrics",
     "operators",
     "perplexity",
+    "plot",
     "project",
     "qot",
     "qot_path",
     "read_points",
+    "report",
     "resume",
     "save",
     "sc",
+    "summarise",
     "transport",
     "tsallis",
     "tsne",

@@ -20,11 +20,18 @@ _MUCH = 0.5  # of the mean cost
 
 def warn_if_poor(affinity: Affinity, cost: PointCost | MatrixCost, scale: Scale) -> None:
     """Warn if outliers make the eps that was given too large, or if the graph is in pieces."""
+    for message in signs_of_poor_choice(affinity, cost, scale):
+        warnings.warn(message, AffinityWarning, stacklevel=_outside())
+
+
+def signs_of_poor_choice(
+    affinity: Affinity, cost: PointCost | MatrixCost, scale: Scale
+) -> tuple[str, ...]:
+    """The sentences of these warnings; none if all is well."""
     messages = [_pieces(affinity)]
     if scale.eps is not None:
         messages.append(_outliers(cost, affinity))
-    for message in filter(None, messages):
-        warnings.warn(message, AffinityWarning, stacklevel=_outside())
+    return tuple(filter(None, messages))
 
 
 def _outside() -> int:

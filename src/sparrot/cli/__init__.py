@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sparrot import __version__
 from sparrot.errors import NotConvergedError, SparrotError
@@ -51,13 +52,68 @@ def _parser() -> argparse.ArgumentParser:
         help="where the figure goes (default: out)",
     )
     demo.set_defaults(run=_demo)
+    _add_report(commands)
     return parser
+
+
+def _add_report(commands: Any) -> None:
+    report = commands.add_parser(
+        "report",
+        help="an interactive page about the affinity of a file of points",
+        description="One HTML page that needs no network: the embedding, coloured by any column; "
+        "a slider along eps; spectrum, neighbours, certificate and warnings.",
+        epilog="example: sparrot report cells.h5ad --perplexity 30 -o report.html",
+    )
+    report.add_argument("path", type=Path, metavar="FILE", help="points: a .npy or .h5ad file")
+    report.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="PAGE",
+        help="where the page goes (default: report.html)",
+    )
+    report.add_argument(
+        "--array",
+        metavar="NAME",
+        help="which matrix of a .h5ad file: X, obsm/X_pca, layers/counts (default: obsm/X_pca "
+        "where it is there, else X)",
+    )
+    scale = report.add_mutually_exclusive_group()
+    scale.add_argument(
+        "--eps", type=_number_or_word, help="relative to the mean cost, or connected"
+    )
+    scale.add_argument("--perplexity", type=float, help="mean effective number of neighbours")
+    report.add_argument("--metric", default="sqeuclidean", help="the cost (default: sqeuclidean)")
+    report.add_argument("--jobs", type=int, help="threads (default: all cores)")
+    report.set_defaults(run=_report)
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _demo(options: argparse.Namespace) -> None:
     from sparrot.cli.demo import demo
 
     demo(options.output)
+
+
+def _report(options: argparse.Namespace) -> None:
+    from sparrot.cli.report import report
+
+    report(
+        options.path,
+        options.output,
+        options.array,
+        eps=options.eps,
+        perplexity=options.perplexity,
+        metric=options.metric,
+        n_jobs=options.jobs,
+    )
 
 
 def _complain(error: object, code: int) -> int:

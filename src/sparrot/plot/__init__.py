@@ -1,1 +1,20 @@
-"""Results -> figures; nothing is computed here."""
+"""Results -> figures; nothing is computed here.
+
+Every function takes arrays or results, draws on the Axes it is given or on new ones, and returns
+them. Needs the extra `plot`; matplotlib is loaded when something is drawn.
+"""
+
+from sparrot.plot.curves import convergence, eps_path, perplexity, spectrum
+from sparrot.plot.matrix import affinity
+from sparrot.plot.scatter import eigenvectors, embedding, potential
+
+__all__ = [
+    "affinity",
+    "convergence",
+    "eigenvectors",
+    "embedding",
+    "eps_path",
+    "perplexity",
+    "potential",
+    "spectrum",
+]

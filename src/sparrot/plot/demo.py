@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparrot.extras import load_extra
+from sparrot.plot.matrix import affinity
 
 if TYPE_CHECKING:
     from sparrot.experiments.demo import Demo
@@ -24,7 +25,7 @@ def draw_demo(demo: Demo) -> Any:
         figure.get_layout_engine().set(w_pad=0.15)
         _curve(figure.add_subplot(231, projection="3d"), demo)
         _principal(figure.add_subplot(232), demo)
-        _affinity(figure, figure.add_subplot(233), demo)
+        _affinity(figure.add_subplot(233), demo)
         for k, outcome in enumerate(demo.outcomes):
             axes = figure.add_subplot(234 + k)
             v = outcome.eigenvectors * np.sqrt(len(outcome.eigenvectors))
@@ -52,14 +53,7 @@ def _principal(axes: Any, demo: Demo) -> None:
     axes.set(xlabel="principal component 1", ylabel="principal component 2", aspect="equal")
 
 
-def _affinity(figure: Any, axes: Any, demo: Demo) -> None:
-    W = demo.affinity.matrix.tocoo()
-    order = np.argsort(W.data)
-    points = axes.scatter(
-        W.col[order], W.row[order], c=W.data[order], s=1.5, cmap="cividis_r", rasterized=True
-    )
-    n = W.shape[0]
+def _affinity(axes: Any, demo: Demo) -> None:
+    affinity(demo.affinity, ax=axes)
     axes.set_title(f"c  QOT affinity, {demo.affinity.neighbours:.0f} neighbours a row", loc="left")
-    axes.set(xlabel="point, in order along the curve", ylabel="point", aspect="equal")
-    axes.set(xlim=(0, n), ylim=(n, 0))
-    figure.colorbar(points, ax=axes, shrink=0.8, label="affinity")
+    axes.set(xlabel="point, in order along the curve", ylabel="point")

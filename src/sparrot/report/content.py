@@ -1,0 +1,111 @@
+"""All that the page shows, as values that JSON can say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sparrot import __version__
+from sparrot.embedding import Step, Summary
+from sparrot.errors import InvalidInputError
+from sparrot.plot.style import CIVIDIS, MISSING, colours
+from sparrot.report.columns import encode_columns
+from sparrot.report.encode import encode_array
+from sparrot.report.reproduce import python_lines
+from sparrot.solvers import Certificate
+from sparrot.validation import as_array
+
+_N_COLOURS = 24
+
+
+def page_content(
+    summary: Summary,
+    names: Sequence[Any] | None,
+    columns: Any,
+    layouts: Mapping[str, Any],
+    title: str,
+    load: Sequence[str],
+) -> dict[str, Any]:
+    """The content of a page; the parameters are those of `write_report`."""
+    n = summary.shape[0]
+    encoded, notes = encode_columns(columns, n)
+    present = {"names": names is not None, "columns": bool(encoded), "layouts": bool(layouts)}
+    given = [name for name, there in present.items() if there]
+    return {
+        "title": title,
+        "about": _about(summary),
+        "footer": f"Made by sparrot {__version__}. Eigenvectors are turned onto those of the "
+        "neighbouring eps, so that points only move where the graph changes.",
+        "shape": summary.shape,
+        "dimensions": summary.steps[0].embedding.shape[1],
+        "chosen": summary.chosen,
+        "names": None if names is None else _names(names, n),
+        "palette": colours(_N_COLOURS),
+        "sequential": CIVIDIS,
+        "missing": MISSING,
+        "columns": encoded,
+        "notes": notes,
+        "layouts": [_layout(name, Y, n) for name, Y in layouts.items()],
+        "steps": [
+            _step(step) | {"code": python_lines(summary, step, load, given)}
+            for step in summary.steps
+        ],
+    }
+
+
+def _about(summary: Summary) -> str:
+    n, p = summary.shape
+    return (
+        f"{n:,} points in {p:,} dimensions, metric {summary.metric}, mean cost "
+        f"{summary.mean_cost:.4g}; QOT affinity at {len(summary.steps)} values of eps"
+    )
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "eps": step.eps,
+        "components": step.components,
+        "quantiles": step.quantiles.tolist(),
+        "mean_perplexity": float(step.perplexity.mean()),
+        "most_perplexity": float(step.perplexity.max()),
+        "eigenvalues": step.eigenvalues.tolist(),
+        "embedding": encode_array(step.embedding, "f4"),
+        "potential": encode_array(step.potential, "f4"),
+        "perplexity": encode_array(step.perplexity, "f4"),
+        "neighbours": encode_array(step.neighbours, "u4"),
+        "verdict": _verdict(step.certificate),
+        "certificate": _certificate(step),
+        "warnings": step.warnings,
+    }
+
+
+def _certificate(step: Step) -> list[tuple[str, str]]:
+    certificate = step.certificate
+    return [
+        ("marginal error", f"{certificate.marginal_error:.1e}"),
+        ("violation", f"{certificate.violation:.1e}"),
+        ("pairs checked", f"{certificate.pairs_checked:,}"),
+        ("steps of the solver", f"{len(step.history)}"),
+    ]
+
+
+def _verdict(certificate: Certificate) -> str:
+    rows = f"Rows sum to one within {certificate.marginal_error:.1e}"
+    if not certificate.exact:
+        return f"{rows}, but not all pairs were checked."
+    if certificate.violation > 0:
+        return f"{rows}; pairs left out exceed the optimum by up to {certificate.violation:.1e}."
+    return f"Optimal: {rows.lower()}, and no pair left out has a positive score."
+
+
+def _layout(name: str, Y: Any, n: int) -> dict[str, Any]:
+    Y = as_array(Y, f"layout {name!r}")
+    if Y.shape != (n, 2):
+        raise InvalidInputError(f"layout {name!r} must have shape ({n}, 2), got {Y.shape}")
+    return {"name": str(name), "xy": encode_array(Y, "f4")}
+
+
+def _names(names: Sequence[Any], n: int) -> list[str]:
+    if len(names) != n:
+        raise InvalidInputError(f"names must be one for each of {n} points, got {len(names)}")
+    return [str(name) for name in names]

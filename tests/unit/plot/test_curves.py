@@ -1,0 +1,56 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import sparrot
+
+X = np.random.default_rng(0).standard_normal((150, 5))
+
+
+def test_the_spectrum_marks_the_widest_gap_or_the_one_that_is_named():
+    values = [0.2, 1.0, 0.9, 0.1]
+    ax = sparrot.plot.spectrum(values)
+    assert ax.texts[0].get_text() == "gap 0.7 after 2"
+    assert list(ax.lines[0].get_ydata()) == sorted(values, reverse=True)
+    assert sparrot.plot.spectrum(values, gap=3).texts[0].get_text() == "gap 0.1 after 3"
+
+
+def test_the_histogram_counts_every_point():
+    values = sparrot.perplexity(sparrot.qot(X))
+    ax = sparrot.plot.perplexity(values, bins=7)
+    assert sum(bar.get_height() for bar in ax.patches) == len(X)
+    assert len(ax.patches) == 7
+
+
+def test_convergence_shows_the_history_and_where_it_ended():
+    a = sparrot.qot(X)
+    line = sparrot.plot.convergence(a).lines[0]
+    assert list(line.get_ydata()) == [*a.history, a.certificate.marginal_error]
+    named = sparrot.plot.convergence({"a": a, "b": [1.0, 0.1]})
+    assert [text.get_text() for text in named.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_the_path_panel_shows_what_the_summary_says():
+    s = sparrot.summarise(X, each_side=2)
+    neighbours, spectrum, components = sparrot.plot.eps_path(s)
+    eps = [step.eps for step in s.steps]
+    assert list(neighbours.lines[0].get_xdata()) == eps
+    assert list(neighbours.lines[0].get_ydata()) == [step.quantiles[2] for step in s.steps]
+    assert len(spectrum.lines) == len(s.steps[0].eigenvalues) + 1
+    assert list(components.lines[0].get_ydata()) == [step.components for step in s.steps]
+
+
+@pytest.mark.parametrize(
+    ("draw", "complaint"),
+    [
+        (lambda p: p.spectrum([1.0]), "at least 2"),
+        (lambda p: p.spectrum([1.0, 0.5], gap=2), "from 1 to 1"),
+        (lambda p: p.spectrum(["x", "y"]), "must be numbers"),
+        (lambda p: p.perplexity(sparrot.qot(X)), r"sparrot.perplexity\(affinity\)"),
+        (lambda p: p.convergence(sparrot.knn(X, 5)), "nothing was solved"),
+        (lambda p: p.eps_path(None, axes=plt.gca()), "3 Axes"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, complaint):
+    with pytest.raises(sparrot.InvalidInputError, match=complaint):
+        draw(sparrot.plot)

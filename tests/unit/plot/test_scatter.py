@@ -1,0 +1,82 @@
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+
+import sparrot
+from sparrot.plot.style import PALETTE
+
+Y = np.random.default_rng(0).standard_normal((60, 2))
+
+
+def test_each_point_has_the_colour_of_its_label():
+    labels = np.array(["b", "a", "c"] * 20)
+    ax = sparrot.plot.embedding(Y, labels, name="kind")
+    expected = [to_rgba(PALETTE["abc".index(label)]) for label in labels]
+    assert np.allclose(ax.collections[0].get_facecolors(), expected)
+    assert ax.get_legend().get_title().get_text() == "kind"
+
+
+def test_numbers_get_a_colour_bar():
+    ax = sparrot.plot.embedding(Y, values=Y[:, 0], name="x")
+    assert np.allclose(ax.collections[0].get_array(), Y[:, 0])
+    assert ax.figure.axes[1].get_ylabel() == "x"
+
+
+def test_the_axes_that_are_given_are_drawn_on_and_returned():
+    _, ax = plt.subplots()
+    assert sparrot.plot.embedding(Y, ax=ax) is ax
+    assert sparrot.plot.potential(Y, Y[:, 0], ax=ax) is ax
+    assert len(ax.collections) == 2
+
+
+@pytest.mark.parametrize(("n", "rasterised"), [(100, False), (20_000, True)])
+def test_many_points_are_rasterised(n, rasterised):
+    many = np.random.default_rng(0).standard_normal((n, 2))
+    assert sparrot.plot.embedding(many).collections[0].get_rasterized() is rasterised
+
+
+def test_labels_are_text_and_never_mathematics():
+    ax = sparrot.plot.embedding(Y, ["$\\frac{1}{$", "b$"] * 30)
+    ax.figure.draw_without_rendering()  # raises if it is parsed as mathematics
+    assert len(ax.get_legend().get_texts()) == 2
+
+
+def test_outliers_do_not_hide_the_potential_of_the_others():
+    u = np.r_[np.linspace(0, 1, 199), 1e6]
+    ax = sparrot.plot.potential(np.random.default_rng(0).standard_normal((200, 2)), u)
+    assert ax.collections[0].norm.vmax <= 1
+    assert sparrot.plot.potential(Y, u[:60], vmax=7).collections[0].norm.vmax == 7
+
+
+def test_eigenvectors_have_colours_symmetric_about_zero():
+    axes = sparrot.plot.eigenvectors(Y, np.c_[Y, Y[:, 0] ** 2], first=4)
+    for j, ax in enumerate(axes):
+        norm = ax.collections[0].norm
+        assert norm.vmin == -norm.vmax < 0
+        assert ax.get_title() == f"eigenvector {4 + j}"
+
+
+@pytest.mark.parametrize(
+    ("draw", "complaint"),
+    [
+        (lambda p: p.embedding(Y, Y[:, 0], values=Y[:, 0]), "not both"),
+        (lambda p: p.embedding(Y[:, :1]), "two columns"),
+        (lambda p: p.embedding(Y, ["a"] * 3), "each of 60 points, got shape"),
+        (lambda p: p.embedding(Y, values=["a"] * 60), "categories go into labels"),
+        (lambda p: p.potential(Y, sparrot.knn(Y, 5)), "no potential"),
+        (lambda p: p.eigenvectors(Y, Y[:10]), "a row for each of 60"),
+        (lambda p: p.eigenvectors(Y, Y, axes=[plt.gca()]), "each of 1 Axes"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, complaint):
+    with pytest.raises(sparrot.InvalidInputError, match=complaint):
+        draw(sparrot.plot)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(sparrot.MissingExtraError, match=r"sparrot\[plot\]"):
+        sparrot.plot.embedding(Y)

@@ -1,0 +1,173 @@
+import json
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sparrot
+from sparrot.report.columns import encode_columns
+from sparrot.report.encode import encode_array, encode_json
+
+HOSTILE = [
+    "</script><script>x</script>",
+    "<!--<script>",
+    "a & b \u2028 \ud800",
+    "@script@",
+    "\"'\\",
+]
+X = np.random.default_rng(0).standard_normal((80, 4))
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return sparrot.summarise(X, each_side=1)
+
+
+class Reader(HTMLParser):
+    """What a browser would make of the page: elements, and the text of scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.scripts = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1][0] == "script":
+            self.scripts.append(data)
+
+
+def content(page):
+    return json.loads(Reader(page).scripts[0])
+
+
+def numbers(array):
+    return np.frombuffer(b64decode(array["base64"]), dtype=f"<{array['type']}")
+
+
+def test_the_page_needs_nothing_else(summary):
+    tags = Reader(sparrot.report.render(summary)).tags
+    assert not [tag for tag, attrs in tags if {"src", "href", "srcset"} & attrs.keys()]
+    policy = next(attrs["content"] for _, attrs in tags if "http-equiv" in attrs)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_the_page_says_what_the_summary_says(summary):
+    data = content(sparrot.report.render(summary, title="t", layouts={"plane": X[:, :2]}))
+    assert data["chosen"] == 1
+    assert data["title"] == "t"
+    for said, step in zip(data["steps"], summary.steps, strict=True):
+        assert said["eps"] == step.eps
+        assert np.allclose(numbers(said["embedding"]), step.embedding.ravel(), rtol=1e-6)
+        assert np.array_equal(numbers(said["neighbours"]), step.neighbours)
+        assert "Optimal" in said["verdict"]
+    assert np.allclose(numbers(data["layouts"][0]["xy"]), X[:, :2].ravel(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_from_the_data_comes_back_as_it_was_and_ends_nothing(summary, text):
+    page = sparrot.report.render(
+        summary,
+        names=[text] * 80,
+        columns={text: [text, "b"] * 40},
+        layouts={text: X[:, :2]},
+        title=text,
+        load=[f"X = {text!r}"],
+    )
+    plain = sparrot.report.render(summary)
+    assert [tag for tag, _ in Reader(page).tags] == [tag for tag, _ in Reader(plain).tags]
+    assert Reader(page).scripts[1] == Reader(plain).scripts[1]
+    data = content(page)
+    kept = text.replace("\ud800", "?")  # half of a pair has no place in a file
+    assert data["names"][0] == data["columns"][0]["name"] == data["layouts"][0]["name"] == kept
+    assert kept in data["columns"][0]["categories"]
+
+
+def test_the_lines_on_the_page_make_it_again(summary, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("points.npy", X)
+    load = ['X = np.load("points.npy")', "names = list(range(80))"]
+    first = sparrot.report.render(summary, names=list(range(80)), load=load)
+    for step, said in zip(summary.steps, content(first)["steps"], strict=True):
+        names = {}
+        exec(said["code"], names)
+        assert names["a"].certificate.marginal_error <= 1e-8
+        assert np.array_equal(names["embedding"], step.embedding)
+    made = content((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert made["names"] == content(first)["names"]
+    for said, step in zip(made["steps"], summary.steps, strict=True):
+        assert said["eigenvalues"] == step.eigenvalues.tolist()
+
+
+def test_what_differs_from_the_default_is_in_the_lines():
+    s = sparrot.summarise(X, metric="cosine", tol=1e-6, each_side=1, span=2.0)
+    code = content(sparrot.report.render(s))["steps"][0]["code"]
+    assert re.search(r"sparrot.qot\(X, eps=0.5, metric='cosine', tol=1e-06\)", code)
+    assert "each_side=1, span=2.0" in code
+
+
+def test_columns_are_numbers_or_categories():
+    frame = pd.DataFrame(
+        {
+            "float": [0.5, np.nan, 1e300],
+            "class": [10, 9, 10],
+            "text": ["b", None, "a"],
+            "flag": [True, False, True],
+            "ordered": pd.Categorical(["late", "early", None], ["early", "mid", "late"]),
+        }
+    )
+    encoded, notes = encode_columns(frame, 3)
+    by_name = {column["name"]: column for column in encoded}
+    assert notes == []
+    assert numbers(by_name["float"]["values"])[0] == 0.5
+    assert not np.isfinite(numbers(by_name["float"]["values"])[1:]).any()
+    assert by_name["class"]["categories"] == ["9", "10"]
+    assert by_name["text"]["categories"] == ["a", "b"]
+    assert list(numbers(by_name["text"]["codes"])) == [1, 0xFFFF, 0]
+    assert by_name["flag"]["categories"] == ["False", "True"]
+    assert by_name["ordered"]["categories"] == ["early", "late"]
+    assert list(numbers(by_name["ordered"]["codes"])) == [1, 0, 0xFFFF]
+
+
+def test_many_integers_are_numbers_and_too_many_names_are_no_colour():
+    n = 1001
+    encoded, notes = encode_columns({"id": np.arange(n), "name": [f"c{i}" for i in range(n)]}, n)
+    assert [(column["name"], column["kind"]) for column in encoded] == [("id", "numbers")]
+    assert notes == ["column name has over 1000 different entries: no colour is offered"]
+
+
+def test_arrays_keep_their_order_whatever_their_layout():
+    A = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
+    assert list(numbers(encode_array(A, "f4"))) == [1, 2, 3, 4]
+
+
+def test_numbers_that_json_cannot_say_are_refused():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        encode_json(float("nan"))
+
+
+def test_a_report_appears_whole_or_not_at_all(summary, tmp_path):
+    with pytest.raises(sparrot.InvalidInputError, match="each of 80 points, got 3"):
+        sparrot.report.write_report(tmp_path / "a.html", summary, names=["a", "b", "c"])
+    assert list(tmp_path.iterdir()) == []
+    sparrot.report.write_report(tmp_path / "new" / "a.html", summary)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.html"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"columns": {"a": [1, 2]}}, "column 'a' must have an entry for each of 80"),
+        ({"layouts": {"l": X}}, r"layout 'l' must have shape \(80, 2\)"),
+        ({"layouts": {"l": np.full((80, 2), np.nan)}}, "NaN"),
+    ],
+)
+def test_what_does_not_fit_the_points_is_refused(summary, arguments, complaint):
+    with pytest.raises(sparrot.InvalidInputError, match=complaint):
+        sparrot.report.render(summary, **arguments)
