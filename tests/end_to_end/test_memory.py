@@ -6,7 +6,7 @@ import sparrot
 
 
 def test_the_active_set_never_holds_an_n_by_n_array():
-    n = 30_000
+    n = 40_000
     X = np.random.default_rng(0).standard_normal((n, 8)).astype(np.float32)
     sparrot.qot(X[:3000], 0.1)  # compile before counting
     tracemalloc.start()
