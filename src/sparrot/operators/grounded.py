@@ -15,7 +15,7 @@ from sparrot.types import BoolArray, FloatArray
 
 _BAND_WORK = 2e10  # operations of a banded factorisation that are worth it
 _BAND_ENTRIES = 1e8  # numbers that it may hold
-_RESIDUAL = 1e-12  # of conjugate gradients, relative
+_RESIDUAL = 1e-10  # of conjugate gradients, relative
 _MAX_ITER = 20_000
 
 Solver = Callable[[FloatArray], FloatArray]

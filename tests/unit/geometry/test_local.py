@@ -34,9 +34,7 @@ def test_the_dimension_of_a_flat_cube_is_known_up_to_its_edges(d):
 def test_the_dimension_of_a_sphere(d):
     X = make_sphere(1000, d)
     local = intrinsic_dimension(X, sparrot.qot(X, perplexity=10))
-    assert 1 / np.mean(1 / local) == pytest.approx(
-        d, rel=0.1
-    )  # curvature bends out of d dimensions
+    assert 1 / np.mean(1 / local) == pytest.approx(d, rel=0.1)  # curvature counts a little
 
 
 def test_a_point_with_one_neighbour_has_no_dimension():

@@ -74,7 +74,7 @@ def test_the_heat_time_of_many_points_is_near_that_of_all():
     n = 2500
     t = heat_time(laplacian(ring(n)), 40, sample=3)
     row = heat_kernel(laplacian(ring(400)), t)[:1]  # 40 of 400 points do not feel the size either
-    assert sparrot.perplexity(row).mean() == pytest.approx(40, rel=1e-4)
+    assert sparrot.perplexity(row).mean() == pytest.approx(40, rel=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_grounded_systems_are_solved_by_the_band_and_by_iteration(narrow, monkey
     b = np.random.default_rng(1).standard_normal((200, 2))
     x = grounded_solver(L, grounded)(b)
     assert not x[grounded].any()
-    assert np.abs((L @ x - b)[~grounded]).max() <= 1e-9
+    assert np.abs((L @ x - b)[~grounded]).max() <= 1e-10 * np.linalg.norm(b)
