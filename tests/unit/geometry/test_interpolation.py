@@ -81,6 +81,16 @@ def test_the_divergence_is_zero_iff_the_measures_are_equal():
     assert sinkhorn_divergence(3 * a, b, C, 0.1) == pytest.approx(near, abs=1e-9)
 
 
+def test_the_divergence_of_measures_with_long_tails():
+    C = np.square(CIRCLE[:, None] - CIRCLE).sum(axis=2)
+    a, b = bump(20, 3.0), bump(80, 3.0)
+    assert 0 < a.min() < 1e-200
+    cut = sinkhorn_divergence(np.where(a > 1e-12, a, 0), np.where(b > 1e-12, b, 0), C, 0.05)
+    assert sinkhorn_divergence(a, b, C, 0.05) == pytest.approx(cut, abs=1e-8)
+    with pytest.raises(sparrot.NotConvergedError, match="larger eps"):
+        sinkhorn_divergence(a, b, C, 0.05, tol=1e-15, max_iter=1)
+
+
 def test_the_divergence_of_two_points_is_their_cost():
     C = np.array([[0.0, 2.5], [2.5, 0.0]])
     assert sinkhorn_divergence([1, 0], [0, 1], C, 0.7) == pytest.approx(2.5)
