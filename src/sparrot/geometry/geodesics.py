@@ -25,13 +25,8 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sparrot.errors import InvalidInputError
 from sparrot.geometry.arguments import as_indices, as_points_of, shaped_as
-from sparrot.geometry.walk import (
-    euler_ratio,
-    heat_ratio,
-    minus_log_heat,
-    random_walk,
-)
-from sparrot.operators import grounded_solver, laplacian
+from sparrot.geometry.walk import euler_ratio, heat_ratio, minus_log_heat
+from sparrot.operators import grounded_solver, laplacian, random_walk
 from sparrot.types import BoolArray, FloatArray, IntArray, PointArray
 from sparrot.validation import as_affinity, as_choice, as_positive
 

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 from sparrot.engine import require_memory
 from sparrot.geometry.arguments import as_points_of
-from sparrot.geometry.walk import random_walk
-from sparrot.types import FloatArray, IntArray, PointArray
-from sparrot.validation import as_count
+from sparrot.operators import random_walk
+from sparrot.types import FloatArray, PointArray
+from sparrot.validation import as_affinity, as_count
 
 
 def local_covariance(X: Any, W: Any) -> FloatArray:
@@ -39,7 +39,7 @@ def local_covariance(X: Any, W: Any) -> FloatArray:
     array([[1., 0.],
            [0., 0.]])
     """
-    P = random_walk(W)
+    P = random_walk(as_affinity(W))
     points = as_points_of(X, P.shape[0])
     n, p = points.shape
     require_memory(
@@ -49,7 +49,7 @@ def local_covariance(X: Any, W: Any) -> FloatArray:
     )
     covariances = np.empty((n, p, p))
     for i in range(n):
-        steps, weights, _ = _steps(points, P, i)
+        steps, weights = _steps(points, P, i)
         covariances[i] = (steps * weights[:, None]).T @ steps
     return covariances
 
@@ -82,9 +82,9 @@ def intrinsic_dimension(X: Any, W: Any) -> FloatArray:
     >>> round(float(1 / np.mean(1 / d)), 1)
     2.0
     """
-    P = random_walk(W)
+    P = random_walk(as_affinity(W))
     points = as_points_of(X, P.shape[0])
-    return np.array([_dimension(*_steps(points, P, i)[:2]) for i in range(len(points))])
+    return np.array([_dimension(*_steps(points, P, i)) for i in range(len(points))])
 
 
 def mahalanobis_lengths(X: Any, W: Any, dimension: int) -> csr_array:
@@ -114,21 +114,21 @@ def mahalanobis_lengths(X: Any, W: Any, dimension: int) -> csr_array:
     >>> mahalanobis_lengths(X, sparrot.knn(X, 2), 1)[[4]].toarray()
     array([[0., 0., 0., 1., 0., 1., 0., 0., 0.]])
     """
-    P = random_walk(W)
+    P = random_walk(as_affinity(W))
     points = as_points_of(X, P.shape[0])
     d = as_count(dimension, "dimension", points.shape[1])
-    rows = [_squared_lengths(*_steps(points, P, i)[:2], d) for i in range(len(points))]
+    rows = [_squared_lengths(*_steps(points, P, i), d) for i in range(len(points))]
     squares = csr_array((np.concatenate(rows), P.indices, P.indptr), shape=P.shape)
     lengths = (squares + squares.T) / 2
     lengths.data = np.sqrt(lengths.data)
     return csr_array(lengths)
 
 
-def _steps(X: PointArray, P: csr_array, i: int) -> tuple[FloatArray, FloatArray, IntArray]:
-    """The steps from point i, their probabilities, and where they lead."""
+def _steps(X: PointArray, P: csr_array, i: int) -> tuple[FloatArray, FloatArray]:
+    """The steps from point i, and their probabilities."""
     row = slice(P.indptr[i], P.indptr[i + 1])
     steps = np.subtract(X[P.indices[row]], X[i], dtype=np.float64)
-    return steps, P.data[row], P.indices[row]
+    return steps, P.data[row]
 
 
 def _dimension(steps: FloatArray, weights: FloatArray) -> float:

@@ -13,26 +13,16 @@ Their logarithm is wanted far from the source, where a method with a small *abso
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparrot.operators.normalise import degrees, scaled
 from sparrot.types import BoolArray, FloatArray
-from sparrot.validation import as_affinity
 
 _TERM = 1e-10  # of the sum, at which a term ends the series
 _LARGE, _SMALL = 1e200, 1e-290  # where the sum is scaled down; below that, digits are lost
 
 Ratio = Callable[[int], float]
-
-
-def random_walk(W: Any) -> csr_array:
-    """The walk `P = D^-1 W`, sparse."""
-    W = csr_array(as_affinity(W))
-    degree = degrees(W)
-    return csr_array(scaled(W, 1 / degree, np.ones(len(degree))))
 
 
 def euler_ratio(t: float) -> Ratio:
@@ -55,6 +45,7 @@ def minus_log_heat(
     Examples
     --------
     >>> import numpy as np
+    >>> from sparrot.operators import random_walk
     >>> P = random_walk(np.diag(np.ones(2), 1) + np.diag(np.ones(2), -1))
     >>> minus_log_heat(P, 0, np.ones(3, bool), euler_ratio(1.0)).round(4)
     array([0.    , 1.2528, 1.9459])
