@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparrot import datasets, embedding, errors, metrics, operators, plot, report
+    from sparrot import datasets, embedding, errors, geometry, metrics, operators, plot, report
     from sparrot.affinity import (
         EOT,
         KNN,
@@ -122,7 +122,16 @@ _HOME = {
     "tsne_affinities": "interop",
     "umap_layout": "interop",
 }
-_ROOMS = ("datasets", "embedding", "errors", "metrics", "operators", "plot", "report")
+_ROOMS = (
+    "datasets",
+    "embedding",
+    "errors",
+    "geometry",
+    "metrics",
+    "operators",
+    "plot",
+    "report",
+)
 
 __all__ = [
     "EOT",
@@ -159,6 +168,7 @@ __all__ = [
     "first_order",
     "gaussian",
     "gaussian_l2",
+    "geometry",
     "knn",
     "load",
     "magic",

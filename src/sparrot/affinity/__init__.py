@@ -1,13 +1,6 @@
 """The named affinities: functions, estimators, and their one result type."""
 
-from sparrot.affinity.baselines import (
-    epanechnikov,
-    first_order,
-    gaussian,
-    gaussian_l2,
-    knn,
-    magic,
-)
+from sparrot.affinity.baselines import epanechnikov, gaussian, gaussian_l2, knn, magic
 from sparrot.affinity.eot import eot, tsallis
 from sparrot.affinity.estimators import (
     EOT,
@@ -21,6 +14,7 @@ from sparrot.affinity.estimators import (
     Tsallis,
     resume,
 )
+from sparrot.affinity.first_order import first_order
 from sparrot.affinity.match import match
 from sparrot.affinity.perplexity import perplexity
 from sparrot.affinity.qot import project, qot, qot_path

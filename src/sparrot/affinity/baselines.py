@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
-from scipy.special import gamma
 
 from sparrot.affinity.arguments import as_public_metric
 from sparrot.affinity.qot import project
@@ -174,49 +173,6 @@ def magic(
     for _ in range(as_count(t, "t", 10**6) - 1):
         power = power @ M
     return Affinity("magic", csr_array(power), cost.unit, "sqeuclidean", hollow=False)
-
-
-def first_order(
-    X: Any, eps: float = 1.0, *, dimension: int, volume: float, metric: str = "sqeuclidean"
-) -> Affinity:
-    r"""The kernel that QOT tends to on a manifold: a potential that is the same everywhere.
-
-    On a manifold of dimension d and volume V, sampled evenly by N points, mass balance
-    :math:`\sum_j [2u - C_{ij}]_+ = \varepsilon` becomes an integral over a ball, and
-
-    .. math:: 2u = K_{\varepsilon, N} = C_d \Bigl( \frac{\varepsilon}{2^{d/2} N} \Bigr)^{2/(d+2)},
-              \qquad C_d = \Bigl( \frac{V}{|S^{d-1}|} \frac{d (d+2)}{2} \Bigr)^{2/(d+2)},
-
-    the paper's C_d, its K in our units (costs halved, rows of mass one). The kernel is
-    :math:`[K_{\varepsilon, N} - C_{ij}]_+ / \varepsilon` off the diagonal.
-
-    Parameters
-    ----------
-    X, eps, metric : as for `qot`.
-    dimension, volume : intrinsic dimension d and volume V of the manifold, in the units of X.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> t = 2 * np.pi * np.arange(400) / 400
-    >>> X = np.c_[np.cos(t), np.sin(t)]
-    >>> K = sparrot.first_order(X, 0.1, dimension=1, volume=2 * np.pi).matrix
-    >>> W = sparrot.qot(X, 0.1).matrix
-    >>> bool(abs(K - W).max() < 0.1 * W.max())
-    True
-    """
-    d = as_count(dimension, "dimension", 10**3)
-    V = as_positive(volume, "volume", "it is the volume of the manifold in the units of X")
-    as_positive(eps, "eps", "it is relative to the mean cost, 1.0 is a good start")
-    C, unit, relative = _dense_costs(X, eps, metric)
-    eps = relative * unit
-    sphere = 2 * np.pi ** (d / 2) / gamma(d / 2)
-    C_d = (V / sphere * d * (d + 2) / 2) ** (2 / (d + 2))
-    K_eps_N = C_d * (eps / (2 ** (d / 2) * len(C))) ** (2 / (d + 2))
-    K = np.maximum(K_eps_N - C * unit, 0) / eps
-    np.fill_diagonal(K, 0)
-    potential = np.full(len(C), K_eps_N / 2)
-    return Affinity("first-order", csr_array(K), unit, metric, potential, eps)
 
 
 def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:

@@ -1,5 +1,8 @@
 """Affinity -> operators on functions on the points."""
 
+from sparrot.operators.grounded import grounded_solver
+from sparrot.operators.heat import heat_kernel, heat_operator
+from sparrot.operators.heat_time import heat_time
 from sparrot.operators.laplacian import laplace, laplacian
 from sparrot.operators.normalise import (
     alpha_normalisation,
@@ -10,6 +13,10 @@ from sparrot.operators.signals import interpolate, smooth
 
 __all__ = [
     "alpha_normalisation",
+    "grounded_solver",
+    "heat_kernel",
+    "heat_operator",
+    "heat_time",
     "interpolate",
     "laplace",
     "laplacian",
