@@ -10,6 +10,7 @@ from typing import Any
 
 from sparrot import __version__
 from sparrot.errors import NotConvergedError, SparrotError
+from sparrot.experiments.names import EXPERIMENTS
 
 _BAD_INPUT, _NOT_CONVERGED, _INTERRUPTED = 2, 3, 130
 
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(run=_demo)
     _add_report(commands)
+    _add_reproduce(commands)
     return parser
 
 
@@ -94,6 +96,35 @@ def _number_or_word(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def _add_reproduce(commands: Any) -> None:
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="an experiment of the paper: figure, numbers, and its claims with a verdict each",
+        description="Runs an experiment of the paper, or all, and holds the paper's claims against "
+        "the numbers. An interrupted run goes on where it stopped.",
+        epilog="example: sparrot reproduce convergence --quick",
+    )
+    reproduce.add_argument(
+        "name", metavar="NAME", choices=["all", *EXPERIMENTS], help=f"all, {', '.join(EXPERIMENTS)}"
+    )
+    reproduce.add_argument("--quick", action="store_true", help="a small version, for a first look")
+    reproduce.add_argument(
+        "--output",
+        type=Path,
+        default=Path("out"),
+        metavar="DIR",
+        help="where figures and numbers go (default: out)",
+    )
+    reproduce.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
+    reproduce.set_defaults(run=_reproduce)
+
+
+def _reproduce(options: argparse.Namespace) -> None:
+    from sparrot.cli.reproduce import reproduce
+
+    reproduce(options.name, options.quick, options.output, options.jobs)
 
 
 def _demo(options: argparse.Namespace) -> None:

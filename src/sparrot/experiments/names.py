@@ -1,0 +1,11 @@
+"""All experiments, in the order in which `sparrot reproduce all` runs them."""
+
+EXPERIMENTS = (
+    "convergence",
+    "active-set",
+    "robustness",
+    "sphere",
+    "torus",
+    "spiral",
+    "spiral-dimensions",
+)

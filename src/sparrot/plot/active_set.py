@@ -1,0 +1,41 @@
+"""Figure: runtime and memory of the dense solver and of the active set."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from sparrot.plot.paper import METHODS, paper_style, panel
+
+_SOLVERS = {
+    "newton": ("dense Newton (Algorithm 1)", METHODS["EOT"]),
+    "active-set": ("active set (Algorithm 2)", METHODS["QOT"]),
+}
+
+
+def draw(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Every run as a faint mark, medians as a line."""
+    with paper_style() as plt:
+        figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+        _panel(panels[0], numbers["runs"], "seconds", 1.0)
+        panel(panels[0], "a", "runtime")
+        panels[0].set(xlabel="number of points N", ylabel="seconds")
+        _panel(panels[1], numbers["runs"], "bytes", 1e6)
+        panel(panels[1], "b", "memory")
+        panels[1].set(xlabel="number of points N", ylabel="peak, MB above the points")
+        panels[0].legend()
+    return {"": figure}
+
+
+def _panel(axes: Any, runs: list[dict[str, Any]], what: str, unit: float) -> None:
+    for solver, (name, style) in _SOLVERS.items():
+        rows = [row for row in runs if row["solver"] == solver]
+        sizes = sorted({row["n"] for row in rows})
+        middle = [median(row[what] / unit for row in rows if row["n"] == n) for n in sizes]
+        faint = {"color": style["color"], "marker": style["marker"], "s": 14, "alpha": 0.3}
+        axes.scatter([row["n"] for row in rows], [row[what] / unit for row in rows], **faint)
+        axes.plot(sizes, middle, label=name, **style)
+    sizes = sorted({row["n"] for row in runs})
+    axes.set(xscale="log", yscale="log")
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axes.minorticks_off()

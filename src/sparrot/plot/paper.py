@@ -1,0 +1,63 @@
+"""The look of the paper's figures: one colour and one marker a method, panels with letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sparrot.extras import load_extra
+
+# Okabe and Ito: told apart with every kind of colour vision; markers tell what is left.
+BLUE, ORANGE, GREEN, RED = "#0072b2", "#e69f00", "#009e73", "#d55e00"
+SKY, PINK, GREY, BLACK = "#56b4e9", "#cc79a7", "#7f7f7f", "#000000"
+METHODS: dict[str, dict[str, Any]] = {
+    "QOT": {"color": BLUE, "marker": "o"},
+    "EOT": {"color": RED, "marker": "s"},
+    "QOT, fat": {"color": BLUE, "marker": "o", "linestyle": "--", "mfc": "white"},
+    "EOT, fat": {"color": RED, "marker": "s", "linestyle": "--", "mfc": "white"},
+    "Gaussian L2": {"color": GREEN, "marker": "^"},
+    "k-NN": {"color": ORANGE, "marker": "D"},
+    "MAGIC": {"color": PINK, "marker": "v"},
+    "Gaussian": {"color": SKY, "marker": "P"},
+    "Epanechnikov": {"color": GREY, "marker": "X"},
+    "reference": {"color": BLACK, "marker": "."},
+}
+# A closed curve has closed colours.
+CYCLE = {"cmap": "twilight_shifted", "vmin": 0.0, "vmax": 2 * np.pi}
+_STYLE = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "lines.markersize": 5,
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def paper_style() -> Iterator[Any]:
+    """Matplotlib's pyplot, with our style inside the block."""
+    plt = load_extra("matplotlib.pyplot", "plot")
+    with plt.rc_context(_STYLE):
+        yield plt
+
+
+def panel(axes: Any, letter: str, title: str) -> None:
+    """A bold letter and a title, above the axes on the left."""
+    axes.set_title(rf"$\bf{{{letter}}}$  {title}")
+
+
+def curve_with_band(
+    axes: Any, x: Sequence[float], runs: Any, style: dict[str, Any], label: str
+) -> None:
+    """The mean over runs (rows) as a line, and their range as a band."""
+    runs = np.asarray(runs)
+    axes.plot(x, runs.mean(axis=0), label=label, **style)
+    if len(runs) > 1:
+        low, high = runs.min(axis=0), runs.max(axis=0)
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
