@@ -22,10 +22,10 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
         for letter, n, axes in zip("abcdef", sizes, panels, strict=False):
             for curve in (c for c in numbers["curves"] if c["n"] == n):
                 name, style = _SOLVERS[curve["solver"]]
-                steps = range(1, len(curve["errors"]) + 1)
-                axes.loglog(steps, curve["errors"], label=name, **style)
+                steps = range(1, len(curve["errors"]))
+                axes.loglog(steps, curve["errors"][1:], label=name, **style)
             axes.axhline(numbers["tol"], color="black", linewidth=0.8, linestyle=":")
-            axes.set_xlabel("iterate")
+            axes.set_xlabel("iterations")
             panel(axes, letter, f"N = {n:,}")
         panels[0].set_ylabel(r"$\max_i\, |(W\mathbf{1})_i - 1|$")
         panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.08))
