@@ -1,0 +1,31 @@
+"""Panels of angles over the parameter of each method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparrot.plot.paper import METHODS, curve_with_band
+
+_BY_NEIGHBOURS = ("k-NN", "MAGIC")
+LABEL = "mean principal angle (rad)"
+
+
+def angle_curves(axes: Any, rows: list[dict[str, Any]]) -> None:
+    """Curves over eps; for methods that have none, a line at their best."""
+    for method in dict.fromkeys(row["method"] for row in rows):
+        chosen = [row for row in rows if row["method"] == method]
+        seeds = sorted({row["seed"] for row in chosen})
+        runs = [[row["angle"] for row in chosen if row["seed"] == seed] for seed in seeds]
+        parameters = [row["parameter"] for row in chosen if row["seed"] == seeds[0]]
+        style = METHODS[method] | {"markersize": 4}
+        if method in _BY_NEIGHBOURS:
+            means = np.mean(runs, axis=0)
+            style = {"color": style["color"], "linestyle": "-."}
+            label = f"{method}, best (k = {parameters[int(means.argmin())]:g})"
+            axes.axhline(means.min(), label=label, **style)
+        else:
+            curve_with_band(axes, parameters, runs, style, method)
+    axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")
+    axes.set(ylabel=LABEL, ylim=(0, np.pi / 2))

@@ -1,0 +1,47 @@
+"""Figure: the discrete operator at a point of the torus, for four laws of eps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparrot.plot.paper import BLACK, BLUE, SKY, paper_style, panel
+
+
+def draw(numbers: dict[str, Any]) -> dict[str, Any]:
+    """One panel an exponent: every sample, mean and standard error, and the limit."""
+    rows = numbers["operator"]
+    alphas = sorted({row["alpha"] for row in rows}, reverse=True)
+    sizes = sorted({row["n"] for row in rows})
+    with paper_style() as plt:
+        figure, panels = plt.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
+        for letter, alpha, axes in zip("abcd", alphas, panels.flat, strict=False):
+            _panel(axes, [row for row in rows if row["alpha"] == alpha], sizes, numbers["limit"])
+            panel(axes, letter, rf"$\varepsilon \propto N^{{{alpha:g}}}$")
+            axes.set_xscale("log")
+            axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=35)
+            axes.minorticks_off()
+        for axes in panels[-1]:
+            axes.set_xlabel("number of points N")
+        for axes in panels[:, 0]:
+            axes.set_ylabel(r"$6\,K^{-1} \sum_j W_{0j} (f_j - f_0)$")
+        panels[0, 0].legend(loc="best")
+    return {"": figure}
+
+
+def _panel(axes: Any, rows: list[dict[str, Any]], sizes: list[int], limit: float) -> None:
+    values = {n: np.array([row["value"] for row in rows if row["n"] == n]) for n in sizes}
+    values = {n: v for n, v in values.items() if len(v)}
+    places = np.concatenate([np.full(len(v), n) for n, v in values.items()])
+    axes.scatter(places, np.concatenate(list(values.values())), color=SKY, s=9, alpha=0.6)
+    means = [v.mean() for v in values.values()]
+    errors = [2 * v.std() / np.sqrt(len(v)) for v in values.values()]
+    axes.errorbar(
+        list(values), means, errors, color=BLUE, marker="o", capsize=3, label="mean, ± 2 s.e."
+    )
+    axes.axhline(limit, color=BLACK, linestyle=":", label=r"limit $\Delta f(x_0)$")
+    middle = np.concatenate(list(values.values()))
+    low, high = np.percentile(middle, [3, 97])
+    margin = 0.1 * (high - low)
+    axes.set_ylim(min(low - margin, -0.5), max(high + margin, 2.0))
