@@ -18,6 +18,9 @@ from sparrot.support import compressed, nearest
 from sparrot.types import FloatArray, IntArray, PointArray
 from sparrot.validation import as_count, as_points, as_positive
 
+_FULL = 10.0  # sparse products for each entry of the result above which dense ones are faster
+_DENSE_POWER = 5000  # points up to which dense matrices are small
+
 
 def knn(
     X: Any,
@@ -169,10 +172,20 @@ def magic(
     K = csr_array((weights.ravel(), (rows, indices[:, :k_max].ravel())), shape=(n, n))
     K = (K + K.T) / 2 + diags_array(np.ones(n)).tocsr()
     M = csr_array(diags_array(1 / K.sum(axis=1)) @ K)
+    power = _power(M, as_count(t, "t", 10**6))
+    return Affinity("magic", power, cost.unit, "sqeuclidean", hollow=False)
+
+
+def _power(M: csr_array, t: int) -> csr_array:
+    """The power t of a sparse matrix; by dense products once those are cheaper."""
+    n = M.shape[0]
     power = M
-    for _ in range(as_count(t, "t", 10**6) - 1):
-        power = power @ M
-    return Affinity("magic", csr_array(power), cost.unit, "sqeuclidean", hollow=False)
+    for done in range(1, t):
+        if power.nnz * (M.nnz / n) > _FULL * n**2 and n <= _DENSE_POWER:
+            rest = np.linalg.matrix_power(M.toarray(), t - done)
+            return csr_array(power.toarray() @ rest)
+        power = csr_array(power @ M)
+    return power
 
 
 def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:
