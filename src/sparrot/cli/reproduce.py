@@ -73,7 +73,7 @@ def _write_numbers(
         "numbers": numbers,
     }
     with whole_file(folder / f"{stem}.json") as path:
-        path.write_text(json.dumps(said, indent=1, allow_nan=False))
+        path.write_text(json.dumps(said, allow_nan=False))
     yield f"{stem}.json"
     for key, rows in numbers.items():
         if is_table(rows):

@@ -11,7 +11,7 @@ not symmetric, and is made so by its mean with its transpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,9 +93,7 @@ def angles(
     method: str, X: FloatArray, parameters: Sequence[float], truth: FloatArray
 ) -> list[float]:
     """The mean principal angle for each parameter."""
-    return [
-        mean_principal_angle(leading(W), truth) for W in affinities(method, X, parameters)
-    ]
+    return [mean_principal_angle(leading(W), truth) for W in affinities(method, X, parameters)]
 
 
 def best(curves: Curves, method: str) -> float:
@@ -125,7 +123,7 @@ def good_decades(
 
 
 def table(
-    found: dict[tuple[str, int], list[float]], parameters: dict[str, Sequence[float]]
+    found: Mapping[tuple[str, int], list[float]], parameters: Mapping[str, Sequence[float]]
 ) -> list[dict[str, Any]]:
     """One record for each method, parameter and seed."""
     return [

@@ -1,9 +1,10 @@
 """The paper's spiral: angles over the parameters, embeddings, interpolation, and PCA.
 
-Interpolation: two bumps on the curve, and barycentres of them by the heat kernel of each affinity at
-its best parameter, the time such that the mean perplexity is a quarter of the points. The ground
-truth is the path on the ring; the error is the Sinkhorn divergence with the squared distances of the
-clean points as costs.
+Interpolation: two bumps on the curve, and barycentres of them by the heat kernel of each affinity
+at its best parameter, the time such that the mean perplexity is a quarter of the points. The ground
+truth is the path on the ring; the error is the Sinkhorn divergence with the squared distances of
+the clean points as costs. The paper does not say where its two measures are; ours are at 0.1 and
+0.4 of the length.
 """
 
 from __future__ import annotations
@@ -65,9 +66,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         dict(zip(keys, found.values(), strict=True)), {m: parameters.of(m) for m in judge.METHODS}
     )
     curves = judge.curves_of(rows)
-    best = {
-        m: float(parameters.of(m)[int(curves[m].mean(axis=0).argmin())]) for m in judge.METHODS
-    }
+    best = {m: float(parameters.of(m)[int(curves[m].mean(axis=0).argmin())]) for m in judge.METHODS}
     panels: dict[str, Callable[[], Any]] = {"data": partial(_data, parameters)}
     panels |= {f"embedding-{_slug(m)}": partial(_embedding, parameters, m, best) for m in best}
     panels |= {f"path-{_slug(m)}": partial(_path, parameters, m, best) for m in INTERPOLATED}
@@ -75,16 +74,16 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     drawn = work.each(panels)
     paths = {m: drawn[f"path-{_slug(m)}"] for m in INTERPOLATED}
     errors = work.each(
-        {f"divergence-{_slug(m)}": partial(_divergence, parameters, paths, m)
-         for m in INTERPOLATED[1:]}
+        {
+            f"divergence-{_slug(m)}": partial(_divergence, parameters, paths, m)
+            for m in INTERPOLATED[1:]
+        }
     )
     return {
         "eps": list(parameters.eps),
         "k": list(parameters.k),
         "angles": rows,
-        "best": [
-            {"method": m, "parameter": best[m], "angle": judge.best(curves, m)} for m in best
-        ],
+        "best": [{"method": m, "parameter": best[m], "angle": judge.best(curves, m)} for m in best],
         "data": drawn["data"],
         "embeddings": {m: drawn[f"embedding-{_slug(m)}"] for m in best},
         "paths": paths,

@@ -6,6 +6,7 @@ parameter: what a user gains by changing the method.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,21 @@ _MUCH = 1.5  # times as large: "significantly", "much"
 def claims(numbers: Numbers) -> list[Claim]:
     """All claims, in the order of the text."""
     curves = judge.curves_of(numbers["angles"])
-    eps = np.asarray(numbers["eps"])
+    return [
+        *about_angles(curves, numbers["eps"]),
+        _interpolation(numbers["divergence"]),
+        *_pca(numbers["pca"]),
+    ]
+
+
+def about_angles(curves: judge.Curves, eps: Sequence[float]) -> list[Claim]:
+    """The claims of the panels with angles and embeddings."""
+    grid = np.asarray(eps)
     best = {method: judge.best(curves, method) for method in curves}
     return [
         *_kernels_and_graphs(best),
-        *_bistochastic(curves, eps, best),
-        *_hollow_and_linear(curves, eps, best),
-        _interpolation(numbers["divergence"]),
-        *_pca(numbers["pca"]),
+        *_bistochastic(curves, grid, best),
+        *_hollow_and_linear(curves, grid, best),
     ]
 
 
@@ -63,13 +71,11 @@ def _kernels_and_graphs(best: dict[str, float]) -> list[Claim]:
     ]
 
 
-def _bistochastic(
-    curves: judge.Curves, eps: Any, best: dict[str, float]
-) -> list[Claim]:
+def _bistochastic(curves: judge.Curves, eps: Any, best: dict[str, float]) -> list[Claim]:
     others = min(best[method] for method in judge.OTHERS)
     worse = max(best["QOT"], best["EOT"])
     closer = curves["QOT"].mean(axis=0) < curves["EOT"].mean(axis=0)
-    share = closer.mean() * float(np.ptp(np.log10(eps)))
+    share = float(closer.mean() * np.ptp(np.log10(eps)))
     wide = judge.good_decades(curves, "QOT", eps, others)
     narrow = judge.good_decades(curves, "EOT", eps, others)
     return [
@@ -108,9 +114,7 @@ def _bistochastic(
     ]
 
 
-def _hollow_and_linear(
-    curves: judge.Curves, eps: Any, best: dict[str, float]
-) -> list[Claim]:
+def _hollow_and_linear(curves: judge.Curves, eps: Any, best: dict[str, float]) -> list[Claim]:
     qot, l2 = (curves[method].mean(axis=0) for method in ("QOT", "Gaussian L2"))
     small, large = (eps <= 0.1) & (eps >= 0.04), eps >= 10
     excess = float((l2 - qot)[small].min())
@@ -145,8 +149,8 @@ def _hollow_and_linear(
             hold,
             ""
             if hold
-            else "at large eps the diagonal is one entry of many, and fat QOT is as good as hollow; "
-            "at small eps it is useless",
+            else "at large eps the diagonal is one entry of many, and fat QOT is as good as "
+            "hollow; at small eps it is useless",
         ),
     ]
 
@@ -169,7 +173,10 @@ def _interpolation(rows: list[dict[str, Any]]) -> Claim:
 def _pca(rows: list[dict[str, Any]]) -> list[Claim]:
     dimensions = sorted({row["d"] for row in rows})
     qot, k_nn = (
-        [np.mean([r["angle"] for r in rows if r["d"] == d and r["method"] == m]) for d in dimensions]
+        [
+            np.mean([r["angle"] for r in rows if r["d"] == d and r["method"] == m])
+            for d in dimensions
+        ]
         for m in ("QOT", "k-NN")
     )
     ends = f"d = {dimensions[0]} and {dimensions[-1]}"

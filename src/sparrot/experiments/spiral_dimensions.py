@@ -22,7 +22,7 @@ class Parameters:
     noise: tuple[float, float] = (0.05, 0.95)
     eps: tuple[float, ...] = judge.eps_grid(25)
     k: tuple[int, ...] = tuple(range(5, 126, 10))
-    n_seeds: int = 2
+    n_seeds: int = 1
 
     def of(self, method: str) -> tuple[float, ...]:
         """The range of a method's parameter."""
@@ -37,8 +37,10 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         for s in range(parameters.n_seeds)
         for m in judge.METHODS
     ]
-    units = {f"{i:03d}-{d}-{s}": partial(_angles, parameters, d, m, s)
-             for i, (d, m, s) in enumerate(keys)}
+    units = {
+        f"{i:03d}-{d}-{s}": partial(_angles, parameters, d, m, s)
+        for i, (d, m, s) in enumerate(keys)
+    }
     found = dict(zip(keys, work.each(units).values(), strict=True))
     ranges = {m: parameters.of(m) for m in judge.METHODS}
     rows = [

@@ -1,12 +1,13 @@
 r"""The discrete operator at a point of the torus, as points fill it and eps follows.
 
 :math:`f = (3x^2 + 5y^2 + 7z^2)/2` at (0, 1, 1/2) on the torus with radii 1 and 1/2, where the
-Laplace-Beltrami operator is :math:`3 + 5 - 7 = 1`: two tangent second derivatives, and the slope 7/2
-along the normal times the curvature 2 of the tube. We draw
+Laplace-Beltrami operator is :math:`3 + 5 - 7 = 1`: two tangent second derivatives, and the slope
+7/2 along the normal times the curvature 2 of the tube. We draw
 :math:`(d + 4) / K_{\varepsilon, N} \cdot \sum_j W_{0j} (f_j - f_0)`, which tends to it; the paper's
 quantity is the same up to a constant. The paper's eps, :math:`c N^\alpha` (it does not give c, we
-take 1), belongs to rows of mass 1/N; ours is that over N. Where alpha = 2 most pairs of points carry
-mass, so that the plan is all but dense: there N ends at 5,000, and large plans get fewer samples.
+take 1), belongs to rows of mass 1/N; ours is that over N. Where alpha = 2 most pairs of points
+carry mass, so that the plan is all but dense: there N ends at 5,000, and large plans get fewer
+samples.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ def claims(numbers: Numbers) -> list[Claim]:
             "different, positive, value ... these values are similar",
             "similar, positive",
             f"{said}, limit {limit:.2g}",
-            "mean at the largest N within 25 % of the limit or two standard errors, for every alpha "
-            "whose standard error is below 25 % of it",
+            "mean at the largest N within 25 % of the limit or two standard errors, for every "
+            "alpha whose standard error is below 25 % of it",
             all(near) if clear else None,
             "" if clear else "the standard error is larger than the limit allows",
         ),

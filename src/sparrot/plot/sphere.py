@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper import BLACK, BLUE, SKY, paper_style, panel
+from sparrot.plot.paper import BLACK, BLUE, SKY, panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -33,6 +33,8 @@ def _marks(axes: Any, rows: list[dict[str, Any]]) -> None:
         (True, "fitted", {"color": BLUE, "s": 22}),
     ):
         chosen = [row for row in rows if row["fitted"] is fitted]
-        axes.scatter([row["eps"] for row in chosen], [row["u"] for row in chosen], label=label, **style)
+        axes.scatter(
+            [row["eps"] for row in chosen], [row["u"] for row in chosen], label=label, **style
+        )
     theory = sorted({(row["eps"], row["theory"]) for row in rows})
     axes.plot(*zip(*theory, strict=True), color=BLACK, linestyle=":", label="first order")

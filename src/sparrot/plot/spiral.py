@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from sparrot.plot.angles import LABEL, angle_curves
-from sparrot.plot.paper import CYCLE, METHODS, curve_with_band, paper_style, panel
+from sparrot.plot.paper import CYCLE, METHODS, curve_with_band, panel, paper_style
 
+_AXES = {"clean": ("x", "y", "z"), "principal": ("PC 1", "PC 2", "PC 3")}
 _LIMIT = 2.2  # of embeddings whose coordinates have mean square one
 
 
@@ -33,11 +34,12 @@ def _data_and_angles(plt: Any, numbers: dict[str, Any]) -> Any:
         axes.scatter(*points.T, c=numbers["data"]["t"], s=5, **CYCLE)
         axes.set_box_aspect((1, 1, 0.6), zoom=0.9)
         axes.locator_params(nbins=3)
-        panel(axes, f"a_{{{'i' * (k + 1)}}}", title)
+        axes.set(**dict(zip(("xlabel", "ylabel", "zlabel"), _AXES[key], strict=True)))
+        panel(axes, "ab"[k], title)
     axes = figure.add_subplot(grid[2])
     angle_curves(axes, numbers["angles"])
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
-    panel(axes, "b", "distance from the eigenspaces of the clean curve")
+    panel(axes, "c", "distance from the eigenspaces of the clean curve")
     return figure
 
 
@@ -47,8 +49,9 @@ def _embeddings(plt: Any, numbers: dict[str, Any]) -> Any:
     figure, panels = plt.subplots(
         rows, 5, figsize=(13, 2.9 * rows), sharex=True, sharey=True, layout="constrained"
     )
-    for axes in panels.flat[len(best) :]:
+    for axes, above in zip(panels.flat[len(best) :], panels.flat[len(best) - 5 :], strict=False):
         axes.set_axis_off()
+        above.tick_params(labelbottom=True)
     for axes, (method, row) in zip(panels.flat, best.items(), strict=False):
         symbol = "k" if method in ("k-NN", "MAGIC") else r"$\varepsilon$"
         _scatter(axes, numbers["embeddings"][method], numbers["data"]["t"])
@@ -76,8 +79,14 @@ def _interpolation(plt: Any, numbers: dict[str, Any]) -> Any:
     for k, (method, path) in enumerate(paths.items()):
         n = path.shape[1]
         image = panels[k].imshow(
-            path * n, aspect="auto", origin="lower", extent=(0, 1, 0, 1), cmap="cividis",
-            vmin=0, vmax=top * n, interpolation="nearest",
+            path * n,
+            aspect="auto",
+            origin="lower",
+            extent=(0, 1, 0, 1),
+            cmap="cividis",
+            vmin=0,
+            vmax=top * n,
+            interpolation="nearest",
         )
         panels[k].set(xlabel="place along the curve", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
         panel(panels[k], "abcdef"[k], "clean curve" if method == "reference" else method)
@@ -87,8 +96,9 @@ def _interpolation(plt: Any, numbers: dict[str, Any]) -> Any:
     for method in dict.fromkeys(row["method"] for row in numbers["divergence"]):
         errors = [row["divergence"] for row in numbers["divergence"] if row["method"] == method]
         axes.plot(weights, errors, label=method, **METHODS[method])
-    axes.set(xlabel="interpolation s", ylabel="Sinkhorn divergence to the truth", ylim=(0, None))
-    axes.legend()
+    axes.set(xlabel="interpolation s", ylabel="Sinkhorn divergence to the truth")
+    axes.set_ylim(0, 1.35 * max(row["divergence"] for row in numbers["divergence"]))
+    axes.legend(loc="upper left", ncols=2)
     panel(axes, "abcdef"[len(paths)], "error along the path")
     return figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sparrot.plot.angles import angle_curves
-from sparrot.plot.paper import paper_style, panel
+from sparrot.plot.paper import panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:

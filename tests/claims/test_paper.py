@@ -1,0 +1,120 @@
+"""Sentences of the paper, each checked at small scale; the docstring is the sentence."""
+
+import pytest
+
+from sparrot.experiments import (
+    active_set,
+    angles,
+    convergence,
+    robustness,
+    sphere,
+    spiral,
+    torus,
+)
+from sparrot.experiments.spiral_claims import about_angles
+from sparrot.experiments.work import Work
+
+
+def claim_about(words, claims):
+    return next(claim for claim in claims if words in claim.sentence)
+
+
+@pytest.fixture(scope="module")
+def solvers():
+    return convergence.run(convergence.Parameters(sizes=(100, 200)), Work())
+
+
+@pytest.fixture(scope="module")
+def noise():
+    parameters = robustness.Parameters(n=150, dimensions=(100, 1000, 10_000), n_seeds=2)
+    return robustness.run(parameters, Work())
+
+
+@pytest.fixture(scope="module")
+def curves():
+    parameters = spiral.Parameters(n=300, eps=angles.eps_grid(13), k=(5, 10, 15, 20, 30))
+    keys = [(method, 0) for method in angles.METHODS]
+    found = {key: spiral._angles(parameters, key[0], 0) for key in keys}
+    rows = angles.table(found, {method: parameters.of(method) for method in angles.METHODS})
+    return angles.curves_of(rows), parameters.eps
+
+
+def test_newton_needs_about_ten_steps(solvers):
+    """the semi-smooth Newton method converges in fewer than 10 iterations"""
+    steps = [row["steps"] for row in solvers["steps"] if row["solver"] == "newton"]
+    assert max(steps) <= 10  # one more than the paper's, to 1e-8
+
+
+def test_alternating_projections_need_orders_of_magnitude_more(solvers):
+    """the alternating scheme takes several orders of magnitude more iterations"""
+    assert claim_about("orders of magnitude", convergence.claims(solvers)).holds
+
+
+def test_alternating_projections_are_slower_on_larger_problems(solvers):
+    """its convergence rate appears to become much slower for larger problem sizes"""
+    assert claim_about("much slower", convergence.claims(solvers)).holds
+
+
+def test_the_active_set_is_faster_and_smaller():
+    """For N larger than a few thousand, we find that this leads to significant speedups"""
+    parameters = active_set.Parameters(sizes=(3000,), n_problems=1, d=50)
+    runs = active_set.run(parameters, Work())["runs"]
+    dense, sparse = runs
+    assert (dense["solver"], sparse["solver"]) == ("newton", "active-set")
+    assert sparse["seconds"] < dense["seconds"]
+    assert sparse["bytes"] < dense["bytes"] / 2
+
+
+def test_rank_one_noise_changes_nothing(noise):
+    """if E is a rank-one perturbation, W(C) = W(C + eta + eta)"""
+    assert claim_about("rank-one", robustness.claims(noise)).holds
+
+
+def test_normalisation_does_not_remove_rank_one_noise(noise):
+    """conventional normalisation approaches ... do not in general have the capacity to remove this
+    type of rank-1 noise"""
+    assert claim_about("conventional", robustness.claims(noise)).holds
+
+
+def test_the_projection_contracts(noise):
+    """|W(C) - W(C + E)|_F <= eps^-1 |E|_F"""
+    assert all(row["change"] <= row["bound"] for row in noise["contraction"])
+    assert {row["size"] for row in noise["contraction"]} == {0.01, 0.1, 1.0, 10.0}
+
+
+def test_the_effect_of_noise_decays_with_the_dimension(noise):
+    """|W(C) - W(C~)| <= O_p(p^(-1/2))"""
+    assert -0.65 <= robustness.decay(noise["noise"], "QOT") <= -0.4
+    assert robustness.decay(noise["noise"], "Gaussian") > -0.1
+
+
+def test_potentials_on_spheres_scale():
+    """Our empirical findings agree with the exponent 2/(2 + d)"""
+    numbers = sphere.run(sphere.Parameters(dimensions=(1, 2), powers=(1.0, 4.0), n_eps=13, n_seeds=1), Work())
+    assert all(claim.holds for claim in sphere.claims(numbers))
+
+
+def test_smaller_eps_means_larger_variance_on_the_torus():
+    """setting eps too small means implies smaller neighbourhoods and thus a larger variances"""
+    parameters = torus.Parameters(sizes=(500,), alphas=(2.0, 1.75, 1.25), n_samples=10)
+    numbers = torus.run(parameters, Work())
+    assert numbers["limit"] == pytest.approx(1.0)
+    assert claim_about("variances", torus.claims(numbers)).holds
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "there are no parameter settings for which these methods",
+        "significantly outperform all other affinity matrix constructions",
+        "for a wide range of parameter values, the embedding obtained",
+        "only within a narrow range of eps values",
+        "worse performance than the linear kernel for eps small",
+        "for eps large they begin to coincide",
+        "the performance for both QOT and EOT projections is significantly worsened",
+    ],
+)
+def test_the_spiral(curves, words):
+    """The sentence is the parameter."""
+    claim = claim_about(words, about_angles(*curves))
+    assert claim.holds, claim.ours

@@ -1,0 +1,73 @@
+"""Every experiment at the smallest size that makes sense: numbers, claims and figures."""
+
+import json
+from dataclasses import FrozenInstanceError, replace
+from importlib import import_module
+
+import matplotlib
+import numpy as np
+import pytest
+
+from sparrot.experiments import angles
+from sparrot.experiments.frame import find_experiment, module_of
+from sparrot.experiments.names import EXPERIMENTS
+from sparrot.experiments.work import Work
+
+matplotlib.use("Agg")
+TINY = {
+    "convergence": {"sizes": (20, 40)},
+    "active-set": {"sizes": (100,)},
+    "robustness": {"n": 60, "dimensions": (30, 300), "n_seeds": 2},
+    "sphere": {"n": 300, "dimensions": (1, 2), "powers": (1.0, 4.0), "n_eps": 13},
+    "torus": {"sizes": (100, 200), "n_samples": 3},
+    "spiral": {
+        "n": 80,
+        "d": 30,
+        "eps": (10.0, 1.0, 0.1),
+        "k": (3, 5),
+        "n_seeds": 1,
+        "pca": (5, 20),
+        "pca_k": 5,
+        "perplexity": 20.0,
+        "path": 3,
+    },
+    "spiral-dimensions": {"n": 80, "dimensions": (20, 40), "eps": (1.0, 0.1), "k": (3, 5)},
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_gives_numbers_claims_and_figures(name):
+    experiment = find_experiment(name)
+    numbers = experiment.run(replace(experiment.quick, **TINY[name]), Work())
+    assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
+    claims = experiment.claims(numbers)
+    assert claims
+    for claim in claims:
+        assert claim.holds in (True, False, None)
+        assert claim.holds is None or type(claim.holds) is bool
+        assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
+    figures = import_module(module_of(name, "plot")).draw(numbers)
+    for figure in figures.values():
+        labelled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
+        assert labelled
+        figure.canvas.draw()
+        matplotlib.pyplot.close(figure)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_parameters_are_frozen_and_quick_is_smaller(name):
+    experiment = find_experiment(name)
+    assert experiment.name == name
+    assert experiment.full != experiment.quick
+    field = next(iter(experiment.full.__dataclass_fields__))
+    with pytest.raises(FrozenInstanceError):
+        setattr(experiment.full, field, None)
+
+
+def test_the_reference_of_the_spiral_does_not_cut_a_pair():
+    from sparrot.datasets import make_spiral
+
+    truth = angles.reference(make_spiral(90, 20))
+    place = 2 * np.pi * np.arange(90) / 90
+    waves = [np.ones(90), *(f(k * place) for k in range(1, 6) for f in (np.cos, np.sin))]
+    assert angles.mean_principal_angle(truth, np.transpose(waves)) < 1e-6
