@@ -21,7 +21,7 @@ def claim_about(words, claims):
 
 @pytest.fixture(scope="module")
 def solvers():
-    return convergence.run(convergence.Parameters(sizes=(100, 200)), Work())
+    return convergence.run(convergence.Parameters(sizes=(100, 250)), Work())
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,9 @@ def test_the_effect_of_noise_decays_with_the_dimension(noise):
 
 def test_potentials_on_spheres_scale():
     """Our empirical findings agree with the exponent 2/(2 + d)"""
-    numbers = sphere.run(sphere.Parameters(dimensions=(1, 2), powers=(1.0, 4.0), n_eps=13, n_seeds=1), Work())
+    numbers = sphere.run(
+        sphere.Parameters(dimensions=(1, 2), powers=(1.0, 4.0), n_eps=13, n_seeds=1), Work()
+    )
     assert all(claim.holds for claim in sphere.claims(numbers))
 
 

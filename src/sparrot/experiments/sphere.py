@@ -80,7 +80,7 @@ def claims(numbers: Numbers) -> list[Claim]:
             Claim(
                 f"Our empirical findings agree with the exponent 2/(2 + d) [d = {d}]",
                 f"{theory:.3f}",
-                f"{mean:.3f} +- {np.std(values):.3f}",
+                f"{mean:.3f}" + (f" +- {np.std(values):.3f}" if len(values) > 1 else ""),
                 "mean of the fitted exponents within 10 % of 2/(2 + d)",
                 bool(abs(mean - theory) <= 0.1 * theory),
             )
@@ -92,7 +92,7 @@ EXPERIMENT = Experiment(
     "sphere",
     "Scaling of the potential on the d-sphere",
     Parameters(),
-    Parameters(n=500, n_eps=17, n_seeds=1),
+    Parameters(n=500, powers=(0.0, 5.0), n_eps=31, n_seeds=1),
     run,
     claims,
 )

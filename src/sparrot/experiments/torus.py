@@ -114,7 +114,7 @@ def claims(numbers: Numbers) -> list[Claim]:
             "mean at the largest N within 25 % of the limit or two standard errors, for every "
             "alpha whose standard error is below 25 % of it",
             all(near) if clear else None,
-            "" if clear else "the standard error is larger than the limit allows",
+            _reason(found, inside, clear, near),
         ),
         Claim(
             "setting eps too small implies smaller neighbourhoods and thus larger variances",
@@ -127,11 +127,23 @@ def claims(numbers: Numbers) -> list[Claim]:
     ]
 
 
+def _reason(
+    found: dict[float, _Summary], inside: list[float], clear: list[float], near: list[bool]
+) -> str:
+    blurred = ", ".join(str(a) for a in inside if a not in clear)
+    said = f"the standard error is too large to tell for alpha = {blurred}" if blurred else ""
+    if not all(near):
+        levels = ", ".join(f"{found[a].level:.2f}" for a in clear)
+        said += f"{'; ' if said else ''}terms of order K remain, and K is still {levels}"
+    return said
+
+
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """Mean, standard deviation and standard error of the samples at the largest N."""
+    """Mean, standard deviation and standard error of the samples at the largest N, and K."""
 
     n: int
+    level: float
     mean: float
     spread: float
     error: float
@@ -139,9 +151,11 @@ class _Summary:
 
 def _at_largest(rows: list[dict[str, Any]], alpha: float) -> _Summary:
     n = max(row["n"] for row in rows if row["alpha"] == alpha)
-    values = np.array([r["value"] for r in rows if r["alpha"] == alpha and r["n"] == n])
+    chosen = [row for row in rows if (row["alpha"], row["n"]) == (alpha, n)]
+    values = np.array([row["value"] for row in chosen])
     spread = float(values.std(ddof=1))
-    return _Summary(n, float(values.mean()), spread, spread / float(np.sqrt(len(values))))
+    error = spread / float(np.sqrt(len(values)))
+    return _Summary(n, chosen[0]["level"], float(values.mean()), spread, error)
 
 
 EXPERIMENT = Experiment(
