@@ -117,23 +117,31 @@ class ActiveSet:
         # Ceilings that were screened already may stay, also somewhat off what they should be.
         high_enough = self._r >= u + slack / 4
         self._move(np.where(high_enough, np.minimum(self._r, u + 1.5 * slack), u + slack))
-        for _ in range(_MAX_ROUNDS):
-            if self._support is None:
-                self._support = Support.of(self._pairs, self.cost.n)
-            # A ghost that took all the mass of its row would let it out by a tenth of its slack.
-            dual = SparseDual(self._support, self._r, 10 * mass / slack, link, mass, self.threads)
+        rounds = 0
+        while True:
+            rounds += 1
+            dual = self._dual(slack, link, mass)
             result, over = self._newton(dual, u, max(tol, LOOSE), budget)
             if len(over) == 0 and tol < LOOSE and result.error <= LOOSE:
                 result, over = self._newton(dual, result.u, tol, budget)
             if self._keep is not None:
-                self._keep(State(result.u, self._r, self._support.pairs))
-            if len(over) == 0 or budget.left <= 0 or result.error > max(tol, LOOSE):
-                break
+                self._keep(State(result.u, self._r, self._pairs))
+            stuck = budget.left <= 0 or result.error > max(tol, LOOSE) or rounds == _MAX_ROUNDS
+            if len(over) == 0 or stuck:
+                return Restricted(result.u, dual.plan(result.u), len(over) == 0)
+            del dual  # and its support, before there is another
             u = np.minimum(result.u, self._r)
             strikes[over] += 1  # who sticks out again and again rises ever faster
             slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
             self._move(self._raised(link, mass, u, slack, over))
-        return Restricted(result.u, dual.plan(result.u), len(over) == 0)
+
+    def _dual(self, slack: FloatArray, link: Link, mass: float) -> SparseDual:
+        """The problem restricted to the support, which is built if need be."""
+        if self._support is None:
+            self._support = Support.of(self._pairs, self.cost.n)
+            self._pairs = self._support.pairs  # the same, in order
+        # A ghost that took all the mass of its row would let it out by a tenth of its slack.
+        return SparseDual(self._support, self._r, 10 * mass / slack, link, mass, self.threads)
 
     def _newton(
         self, dual: SparseDual, u: FloatArray, tol: float, budget: Budget
