@@ -71,6 +71,9 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
     W = getattr(W, "matrix", W)
     if issparse(W):
         W = csr_array(W, dtype=np.float64)
+        if not W.data.all():  # a stored zero is no edge
+            W = W.copy()
+            W.eliminate_zeros()
         entries = W.data
     else:
         W = np.asarray(as_array(W, "the affinity"), dtype=np.float64)

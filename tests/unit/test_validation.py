@@ -37,3 +37,11 @@ def test_rounding_is_not_asymmetry():
     W = RING * 0.1
     W[0, 1] *= 1 + 1e-15
     assert as_affinity(W)[0, 1] > 0
+
+
+def test_a_stored_zero_is_no_edge_and_the_matrix_stays_as_it_was():
+    W = csr_array(([1.0, 1.0, 0.0, 0.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
+    assert as_affinity(W).nnz == 2
+    assert W.nnz == 4
+    assert sparrot.geometry.geodesic_distances(W, 0)[2] == np.inf
+    assert W.nnz == 4

@@ -138,7 +138,12 @@ class Along:
                     f"the graph is not connected at any eps up to {_RANGE[1]:g} times the mean "
                     "cost; some points are too far from the others, drop them"
                 )
-        return self.at(high)
+        for _ in range(_MOST):
+            affinity = self.at(high)
+            if affinity.components == 1:
+                break
+            high *= _CONNECTED  # the loose solves were connected by less than their error
+        return affinity
 
 
 def _pilot(problem: Problem, target: float) -> tuple[float, float]:
@@ -227,7 +232,9 @@ def _complaint(affinity: Affinity) -> str:
     what = f"the marginal error is {error:.2e}"
     if violation == np.inf:
         what += " and pairs outside the support could not be ruled out"
-    remedy = "raise max_iter or tol"
+    remedy = "raise max_iter or tol, or give an approximate search more neighbours"
+    if affinity.certificate.exact or affinity.solver != "active-set":
+        remedy = "raise max_iter or tol"
     if affinity.metric != "kernel":
         remedy += f", or take a larger eps (it is {affinity.relative_eps:.3g} x the mean cost)"
     return (

@@ -26,13 +26,24 @@ def as_options(
         max_memory = as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
     if progress is not None and not callable(progress):
         raise InvalidInputError(f"progress must be a function of a Progress, got {progress!r}")
+    search = _as_search(search, neighbours)
+    if search != "exact" and solver not in ("auto", "active-set"):
+        raise InvalidInputError(
+            f"solver={solver!r} looks at every pair, so search={search!r} has no meaning; use "
+            "solver='active-set' or 'auto'"
+        )
+    if checkpoint is not None and (search != "exact" or solver not in ("auto", "active-set")):
+        raise InvalidInputError(
+            "checkpoint is for search='exact' with solver='active-set' or 'auto', got "
+            f"search={search!r}, solver={solver!r}"
+        )
     return Options(
         solver=as_choice(solver, "solver", SOLVERS),
         tol=as_tolerance(tol),
         max_iter=as_max_iter(max_iter),
         max_memory=max_memory,
         progress=progress or silent,
-        search=_as_search(search, neighbours),
+        search=search,
         neighbours=neighbours,
         checkpoint=None if checkpoint is None else Path(checkpoint),
     )

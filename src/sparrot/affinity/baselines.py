@@ -9,15 +9,17 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from sparrot.affinity.arguments import as_public_metric
+from sparrot.affinity.compact import costs_below
 from sparrot.affinity.qot import project
 from sparrot.affinity.result import Affinity
 from sparrot.cost import make_cost
-from sparrot.engine import Threads
+from sparrot.engine import Threads, require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.support import compressed, nearest
 from sparrot.types import FloatArray, IntArray, PointArray
 from sparrot.validation import as_count, as_points, as_positive
 
+_DENSE_BYTES = 32  # for each entry of a dense kernel, all copies counted
 _FULL = 10.0  # sparse products for each entry of the result above which dense ones are faster
 _DENSE_POWER = 5000  # points up to which dense matrices are small
 
@@ -98,9 +100,11 @@ def epanechnikov(
     if bandwidth is None:
         eps = 1.0 if eps is None else eps
         bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
-    C, unit, h = _dense_costs(X, bandwidth, metric)
-    matrix = csr_array(np.maximum(1 - C / h, 0))
-    return Affinity("epanechnikov", matrix, unit, metric, hollow=False)
+    h = _as_bandwidth(bandwidth)
+    cost = make_cost(as_points(X, as_public_metric(metric)), metric)
+    C = costs_below(cost, h)
+    matrix = csr_array((1 - C.data / h, C.indices, C.indptr), shape=C.shape)
+    return Affinity("epanechnikov", matrix, cost.mean(), metric, hollow=False)
 
 
 def gaussian_l2(
@@ -188,9 +192,19 @@ def _power(M: csr_array, t: int) -> csr_array:
     return power
 
 
+def _as_bandwidth(value: Any) -> float:
+    hint = "it is relative to the mean cost, 1.0 is a good start"
+    return as_positive(value, "bandwidth", hint)
+
+
 def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:
-    h = as_positive(bandwidth, "bandwidth", "it is relative to the mean cost, 1.0 is a good start")
-    cost = make_cost(as_points(X, metric), metric)
+    h = _as_bandwidth(bandwidth)
+    cost = make_cost(as_points(X, as_public_metric(metric)), metric)
+    require_memory(
+        _DENSE_BYTES * cost.n**2,
+        what=f"a dense kernel of {cost.n} points",
+        remedy="sparrot.qot and sparrot.knn are sparse",
+    )
     return cost.dense(), cost.unit, h
 
 

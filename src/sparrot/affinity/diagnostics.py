@@ -16,6 +16,7 @@ from sparrot.errors import AffinityWarning
 
 _FEW = 0.01  # of the points
 _MUCH = 0.5  # of the mean cost
+_MISSED = 0.1  # of the rows
 
 
 def warn_if_poor(affinity: Affinity, cost: PointCost | MatrixCost, scale: Scale) -> None:
@@ -28,10 +29,23 @@ def signs_of_poor_choice(
     affinity: Affinity, cost: PointCost | MatrixCost, scale: Scale
 ) -> tuple[str, ...]:
     """The sentences of these warnings; none if all is well."""
-    messages = [_pieces(affinity)]
+    messages = [_pieces(affinity), _missed(affinity)]
     if scale.eps is not None:
         messages.append(_outliers(cost, affinity))
     return tuple(filter(None, messages))
+
+
+def _missed(affinity: Affinity) -> str:
+    """May an approximate search have missed much?"""
+    certificate = affinity.certificate
+    if certificate is None or certificate.missed_rows <= _MISSED:
+        return ""
+    return (
+        f"the approximate search may have left out pairs of up to {certificate.missed_rows:.0%} of "
+        f"the rows, the worst by {certificate.violation:.2g} (eps is {affinity.eps:.2g}); give it "
+        "more neighbours, as in neighbours=sparrot.KNeighborsTransformer(n_neighbors=60), or "
+        "search='exact'"
+    )
 
 
 def _outside() -> int:

@@ -17,6 +17,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gamma
 
+from sparrot.affinity.arguments import as_public_metric
+from sparrot.affinity.compact import costs_below
 from sparrot.affinity.result import Affinity
 from sparrot.cost import make_cost
 from sparrot.validation import as_count, as_points, as_positive
@@ -46,14 +48,13 @@ def first_order(
     True
     """
     relative = as_positive(eps, "eps", "it is relative to the mean cost, 1.0 is a good start")
-    cost = make_cost(as_points(X, metric), metric)
-    C, unit = cost.dense(), cost.unit
-    eps = relative * unit
-    K_eps_N = potential_level(eps, len(C), dimension, volume)
-    K = np.maximum(K_eps_N - C * unit, 0) / eps
-    np.fill_diagonal(K, 0)
-    potential = np.full(len(C), K_eps_N / 2)
-    return Affinity("first-order", csr_array(K), unit, metric, potential, eps)
+    cost = make_cost(as_points(X, as_public_metric(metric)), metric)
+    eps = relative * cost.unit
+    K_eps_N = potential_level(eps, cost.n, dimension, volume)
+    C = costs_below(cost, K_eps_N / cost.unit, hollow=True)
+    K = csr_array(((K_eps_N - cost.unit * C.data) / eps, C.indices, C.indptr), shape=C.shape)
+    potential = np.full(cost.n, K_eps_N / 2)
+    return Affinity("first-order", K, cost.mean(), metric, potential, eps)
 
 
 def potential_level(eps: float, n: int, dimension: int, volume: float) -> float:

@@ -69,7 +69,8 @@ class _Problem:
                 marginal_error=marginal_error(solution.plan),
                 violation=unit * solution.violation,
                 pairs_checked=solution.pairs_checked,
-                exact=solution.pairs_checked == number_of_pairs(self.n, self._hollow),
+                exact=solution.missed_rows == 0
+                and solution.pairs_checked == number_of_pairs(self.n, self._hollow),
                 missed_rows=solution.missed_rows,
             ),
             history=solution.history,

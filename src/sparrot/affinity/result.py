@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from sparrot.affinity.perplexity import perplexity
 from sparrot.cost import costs_to
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.solvers import Certificate, marginal_error
 from sparrot.support import number_of_pairs
 from sparrot.types import FloatArray
@@ -95,7 +95,14 @@ class Affinity:
         if W.shape[0] < 500:
             return float(1 - np.linalg.eigvalsh(S.toarray())[-2])
         start = np.random.default_rng(0).standard_normal(W.shape[0])
-        values = eigsh(S, 2, which="LA", v0=start, return_eigenvectors=False, tol=1e-8)
+        try:
+            values = eigsh(S, 2, which="LA", v0=start, return_eigenvectors=False, tol=1e-8)
+        except ArpackNoConvergence as error:
+            raise NotConvergedError(
+                "the second eigenvalue was not found: it is too near the first; "
+                "sparrot.eigenpairs(W, 2) tries other solvers",
+                error.eigenvalues,
+            ) from error
         return float(1 - values.min())
 
     def check(self, X: Any) -> Certificate:

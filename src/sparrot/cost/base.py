@@ -60,5 +60,8 @@ class Cost(Protocol):
     def dense(self) -> FloatArray:
         """The whole matrix, n x n, as a new array, symmetric to the last bit."""
 
+    def fingerprint(self) -> str:
+        """A digest of the data: another cost has another."""
+
     def shares(self) -> FloatArray:
         """How much of the mean cost is due to each point; sums to one."""

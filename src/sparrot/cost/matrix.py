@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import numpy as np
 
 from sparrot.cost.base import FLOAT32_ROUNDING
@@ -53,6 +55,14 @@ class MatrixCost:
     def diagonal(self) -> FloatArray:
         """The diagonal as given."""
         return np.diagonal(self._C)[self._index] / self.unit
+
+    def fingerprint(self) -> str:
+        """A digest of the matrix."""
+        digest = blake2b(f"matrix {self.unit!r}".encode(), digest_size=16)
+        digest.update(np.ascontiguousarray(self._index).data)
+        for row in self._C:
+            digest.update(np.ascontiguousarray(row).data)
+        return digest.hexdigest()
 
     def shares(self) -> FloatArray:
         """Row sums as shares of their sum, less what every point must have.

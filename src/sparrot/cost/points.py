@@ -10,6 +10,7 @@ With centred and scaled points `z = (x - mean) / sqrt(Cbar)` and `h_i = |z_i|^2 
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from threading import Lock
 
 import numpy as np
@@ -21,6 +22,8 @@ from sparrot.types import Float32Array, FloatArray, IntArray, PointArray
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _BLOCK = 1024
+_WORTH_COMPILING = 4_000_000  # coordinates of pairs
+_BALL_ROUNDING = 1e-9  # of the size of coordinates, far more than float64 loses
 
 
 class PointCost:
@@ -93,7 +96,9 @@ class PointCost:
         theirs, their_radii = other._leaves()
         distance = np.sqrt(_squares(theirs - centres[leaf]))
         reach = radii[leaf] + their_radii
-        return np.square(np.maximum(distance * (1 - 1e-9) - reach * (1 + 1e-9), 0)) / 2
+        size = np.sqrt(_squares(centres[leaf][None])) + np.sqrt(_squares(theirs)) + reach
+        apart = np.maximum(distance - reach - _BALL_ROUNDING * size, 0)
+        return np.square(apart) / 2
 
     def _leaves(self) -> tuple[FloatArray, FloatArray]:
         """Centre and radius of the ball around each leaf."""
@@ -111,14 +116,18 @@ class PointCost:
     def margin(self, a: FloatArray) -> FloatArray:
         """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.
 
-        A float32 inner product of length p, whatever its order of summation, errs by at most
-        `(p + 4) 2^-24 |z_i| |z_j| <= (p + 4) 2^-24 (h_i + h_j)`, the rounding of z included.
+        With `e = 2^-24` a float32 inner product of length p, whatever its order of summation, errs
+        by at most `g |z_i| |z_j| <= g (h_i + h_j)`, `g = (p + 4) e / (1 - (p + 4) e)`, the rounding
+        of z included.
         """
-        p = self._X.shape[1]
-        return FLOAT32_ROUNDING * ((p + 8) * self.shift + 4 * np.abs(a)) + 1e-30
+        e = (self._X.shape[1] + 8) * FLOAT32_ROUNDING
+        g = e / (1 - e) if e < 1 else np.inf
+        return g * self.shift + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Costs of pairs, from differences in float64."""
+        """Costs of pairs, from differences in float64; few of them need no compiled loop."""
+        if len(i) * self._X.shape[1] < _WORTH_COMPILING:
+            return _squares(self._X[i].astype(np.float64) - self._X[j]) * (0.5 / self.unit)
         from sparrot.kernels import pair_costs
 
         cost = np.empty(len(i))
@@ -128,6 +137,13 @@ class PointCost:
     def diagonal(self) -> FloatArray:
         """Zeros."""
         return np.zeros(self.n)
+
+    def fingerprint(self) -> str:
+        """A digest of the points."""
+        digest = blake2b(f"points {self._X.shape} {self._X.dtype}".encode(), digest_size=16)
+        for k in range(0, self.n, _BLOCK):
+            digest.update(np.ascontiguousarray(self._X[k : k + _BLOCK]).data)
+        return digest.hexdigest()
 
     def shares(self) -> FloatArray:
         """Squared distances from the centre, as shares of their sum."""

@@ -66,7 +66,6 @@ def geodesic_distances(
     """
     method = as_choice(method, "method", ("heat", "varadhan", "graph"))
     W = csr_array(as_affinity(W))
-    W.eliminate_zeros()
     n = W.shape[0]
     chosen = as_indices(sources, n)
     points = None if X is None else as_points_of(X, n)

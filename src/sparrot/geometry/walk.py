@@ -17,9 +17,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array
 
+from sparrot.errors import InvalidInputError
 from sparrot.types import BoolArray, FloatArray
 
 _TERM = 1e-10  # of the sum, at which a term ends the series
+_MOST_TERMS = 100_000
 _LARGE, _SMALL = 1e200, 1e-290  # where the sum is scaled down; below that, digits are lost
 
 Ratio = Callable[[int], float]
@@ -63,6 +65,11 @@ def minus_log_heat(
         if total.max() > _LARGE:
             term, total = term / _LARGE, total / _LARGE
         k += 1
+        if k > _MOST_TERMS:
+            raise InvalidInputError(
+                f"heat needs more than {_MOST_TERMS} terms to settle at this t; take a smaller "
+                "one, or None to have it chosen"
+            )
     kept = total > _SMALL * total.max()
     with np.errstate(divide="ignore"):
         return np.where(kept, np.log(total[source]) - np.log(total) + w - w[source], np.inf)

@@ -175,18 +175,19 @@ class ActiveSet:
         Where nothing rises and little would fall out, the old ceilings are as good.
         """
         rising = np.flatnonzero(r > self._r).astype(np.int32)
-        if len(rising) == 0 and self._pairs.below(r).mean() > _WORTH_KEEPING:
+        worth_keeping = self._pairs.below(r).sum() > _WORTH_KEEPING * len(self._pairs)
+        if len(rising) == 0 and worth_keeping:
             return
         self._support = None
         if 2 * len(rising) > self.cost.n:
             self._pairs = Pairs.join([self._loops(), self._screen(r, None)])
         else:
             pairs = self._pairs
-            kept = pairs.where(pairs.below(r) | (pairs.i == pairs.j))
-            if len(rising):
-                found = self._screen(r, rising)
-                kept = Pairs.join([kept, found.where(~found.below(self._r))])
-            self._pairs = kept
+            risen = np.zeros(self.cost.n, bool)
+            risen[rising] = True
+            loops = pairs.i == pairs.j
+            kept = pairs.where((pairs.below(r) & ~risen[pairs.i] & ~risen[pairs.j]) | loops)
+            self._pairs = Pairs.join([kept, self._screen(r, rising)]) if len(rising) else kept
         self._r = r
 
     def _loops(self) -> Pairs:

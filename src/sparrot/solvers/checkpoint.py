@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +23,9 @@ class Checkpoint:
     eps; that it belongs to the same points is checked.
     """
 
-    def __init__(self, path: Path, cost: Cost) -> None:
+    def __init__(self, path: Path, cost: Cost, hollow: bool) -> None:
         self._path = path
-        digest = blake2b(f"{cost.n} {cost.unit!r}".encode(), digest_size=16)
-        digest.update(np.ascontiguousarray(cost.shift).data)
-        self._fingerprint = digest.hexdigest()
+        self._fingerprint = f"{cost.fingerprint()} {'hollow' if hollow else 'fat'}"
 
     def save(self, state: State) -> None:
         """Write the state; a file that was there stays whole until it is replaced."""
@@ -61,7 +58,7 @@ class Checkpoint:
             ) from error
         if fingerprint != self._fingerprint:
             raise InvalidInputError(
-                f"the checkpoint {self._path} belongs to other points; name another file, or "
-                "delete it"
+                f"the checkpoint {self._path} belongs to other points, or to another value of "
+                "hollow; name another file, or delete it"
             )
         return state

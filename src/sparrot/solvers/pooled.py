@@ -15,6 +15,7 @@ from sparrot.types import FloatArray
 _LOG = logging.getLogger("sparrot")
 _COARSE = 1e-2  # marginal error while the pool still grows
 _ROUNDS = 8
+_STEPS = 40  # of Newton's method in one round; a pool that is too small has no solution
 _ENOUGH = 1e-3  # new pairs a point below which the pool is taken as complete
 _SAMPLE = 1000  # rows checked against all points
 
@@ -42,10 +43,13 @@ class PooledSet:
     def solve(
         self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
     ) -> tuple[Restricted, Sample]:
-        """Solve coarsely and grow until little is new, then to the tolerance, then sample."""
+        """Solve coarsely and grow until little is new, then to the tolerance, then sample.
+
+        What a first sample shows to be missing is put right; a second one is the certificate.
+        """
         u = self._pool.guess(link, mass) if start is None else start
         for _ in range(_ROUNDS):
-            found = self._on_pool(link, mass, u, _COARSE, budget)
+            found = self._on_pool(link, mass, u, _COARSE, Budget(_STEPS))
             u = found.u
             slack = self._slack(link, mass)
             new = self._pool.grow(found.plan, u + slack)
@@ -53,7 +57,11 @@ class PooledSet:
             if new <= _ENOUGH * self._pool.cost.n:
                 break
         found = self._on_pool(link, mass, u, tol, budget)
-        return found, self._pool.sample(found.u, _SAMPLE)
+        missed = self._pool.sample(found.u, found.plan, _SAMPLE, seed=0).missed
+        if len(missed):
+            self._pool.add(missed)
+            found = self._on_pool(link, mass, found.u, tol, budget)
+        return found, self._pool.sample(found.u, found.plan, _SAMPLE, seed=1)
 
     def _on_pool(
         self, link: Link, mass: float, u: FloatArray, tol: float, budget: Budget

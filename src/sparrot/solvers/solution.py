@@ -25,7 +25,7 @@ class Certificate:
         where it is not known, as for a result that did not converge.
     pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
         themselves) are vouched for.
-    exact : whether that is all of them.
+    exact : whether that is all of them, by a search that misses none.
     missed_rows : for an approximate search, an upper bound at 95 % confidence on the share of rows
         of which a pair with a positive score was left out, from random rows checked against all
         points; `violation` is then the largest such score in these rows.
@@ -48,7 +48,8 @@ class Solution:
     plan : the matrix `g([u_i + u_j - C_ij]_+) / mass`.
     violation, pairs_checked, missed_rows : as in `Certificate`.
     history : the marginal error before each Newton step (or round of alternating projections).
-    converged : whether the marginal error met the tolerance and no pair is violated.
+    converged : whether the marginal error met the tolerance and, unless the search was approximate,
+        no pair is violated.
     """
 
     u: FloatArray

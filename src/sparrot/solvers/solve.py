@@ -46,7 +46,8 @@ class Solver:
         self.threads = threads
         self.name = options.solver
         if self.name == "auto":
-            small = cost.n <= CROSSING and options.search != "approximate"
+            asked = options.search == "approximate" or options.checkpoint is not None
+            small = cost.n <= CROSSING and not asked
             self.name = "newton" if small else "active-set"
         self._max_iter = options.max_iter or _MAX_ITER[self.name]
         self._sparse: SparseSolver | None = None

@@ -137,7 +137,7 @@ class SparseSolver:
     def _make_active_set(self) -> ActiveSet:
         options, keep, state = self._options, None, None
         if options.checkpoint is not None:
-            checkpoint = Checkpoint(options.checkpoint, self._cost)
+            checkpoint = Checkpoint(options.checkpoint, self._cost, self._hollow)
             keep, state = checkpoint.save, checkpoint.load()
         search = EveryPair(self._cost, self._hollow, self._threads)
         active = ActiveSet(

@@ -15,6 +15,7 @@ from sparrot.support.screening import list_hits
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
+_PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
 _SMALL = 1500  # points for which float64 rows are as fast, and nothing needs to be compiled
 
 
@@ -40,8 +41,21 @@ def _exact_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]
     C = cost.rows(rows)
     own = np.arange(rows.start, rows.stop)
     C[own - rows.start, own] = np.inf
-    order = np.argsort(C, axis=1, kind="stable")[:, :k]
-    return order.astype(np.int32), np.take_along_axis(C, order, axis=1)
+    kth = np.partition(C, k - 1, axis=1)[:, k - 1]
+    slack = _PRODUCT_ROUNDING * (cost.shift[rows, None] + cost.shift + np.abs(C))
+    slack[own - rows.start, own] = 0
+    i, j = np.nonzero(kth[:, None] + 2 * slack >= C)
+    return _first(i, j.astype(np.int32), cost.pairs(i + rows.start, j), len(own), k)
+
+
+def _first(
+    i: IntArray, j: IntArray, C: FloatArray, n_rows: int, k: int
+) -> tuple[IntArray, FloatArray]:
+    """The k cheapest of each row, the smaller index first among equals."""
+    order = np.lexsort((j, C, i))
+    starts = np.searchsorted(i, np.arange(n_rows))
+    chosen = order[starts[:, None] + np.arange(k)]
+    return j[chosen], C[chosen]
 
 
 def _filtered_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]:
@@ -58,11 +72,7 @@ def _filtered_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArr
     bound = _rounded(-cost.shift + margin, down=False)
     threshold = _rounded(kth - 2 * margin[rows], down=True)
     i, j = list_hits(G, bound, threshold)
-    C = cost.pairs(i + np.int32(rows.start), j)
-    order = np.lexsort((j, C, i))
-    starts = np.searchsorted(i, np.arange(n_rows))
-    chosen = order[starts[:, None] + np.arange(k)]
-    return j[chosen], C[chosen]
+    return _first(i, j, cost.pairs(i + np.int32(rows.start), j), n_rows, k)
 
 
 def _rounded(x: FloatArray, down: bool) -> Float32Array:

@@ -66,7 +66,7 @@ class Support:
 
     @staticmethod
     def of(pairs: Pairs, n: int) -> Support:
-        """Sort the pairs into both triangles (counting sorts, linear in their number)."""
+        """Sort the pairs into both triangles: by rows in linear time, then within each row."""
         from sparrot.kernels import mirror
 
         upper = coo_array((pairs.cost, (pairs.i, pairs.j)), shape=(n, n)).tocsr()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, csr_matrix
 from scipy.stats import beta
 
 from sparrot.cost import PointCost
@@ -36,11 +36,13 @@ class Sample:
     Attributes
     ----------
     rows : how many were checked.
+    missed : their pairs with a positive score that are not in the plan.
     violation : the largest score of a pair that was left out.
     share : upper confidence bound (95 %, Clopper and Pearson) on the share of rows with one.
     """
 
     rows: int
+    missed: Pairs
     violation: float
     share: float
 
@@ -58,7 +60,7 @@ class Pool:
     def __init__(self, cost: PointCost, graph: csr_array, threads: Threads) -> None:
         self.cost = cost
         self.threads = threads
-        upper = _upper(graph)
+        upper = _upper(_without_lonely(graph))
         self.pairs = Pairs(upper.row, upper.col, cost.pairs(upper.row, upper.col))
         self._support = Support.of(self.pairs, cost.n)
 
@@ -129,20 +131,19 @@ class Pool:
     def _knows(self, pairs: Pairs) -> BoolArray:
         s, n = self._support, self.cost.n
         known = csr_array((np.ones(len(s.indices), bool), s.indices, s.indptr), shape=(n, n))
-        held: BoolArray = np.asarray(known[pairs.i, pairs.j]).ravel().astype(bool)
-        return held
+        return _entries(known, pairs) != 0
 
-    def sample(self, u: FloatArray, n_rows: int) -> Sample:
-        """Check random rows against all points."""
+    def sample(self, u: FloatArray, plan: csr_array, n_rows: int, seed: int) -> Sample:
+        """Check random rows of a plan against all points."""
         n = self.cost.n
         n_rows = min(n_rows, n)
-        rows = np.sort(np.random.default_rng(0).permutation(n)[:n_rows]).astype(np.int32)
+        rows = np.sort(np.random.default_rng(seed).permutation(n)[:n_rows]).astype(np.int32)
         found = screen(self.cost, u, self.threads, rows)
-        missed = found.where(~self._knows(found))
+        missed = found.where(_entries(plan, found) == 0)
         scores = u[missed.i] + u[missed.j] - missed.cost
         touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
         share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
-        return Sample(n_rows, float(scores.max(initial=0.0)), float(share))
+        return Sample(n_rows, missed, float(scores.max(initial=0.0)), float(share))
 
 
 def neighbour_graph(X: PointArray, neighbours: Any, n_jobs: int) -> csr_array:
@@ -159,6 +160,23 @@ def neighbour_graph(X: PointArray, neighbours: Any, n_jobs: int) -> csr_array:
             "transformer such as sklearn.neighbors.KNeighborsTransformer"
         )
     return graph
+
+
+def _entries(matrix: csr_array, pairs: Pairs) -> FloatArray:
+    """The entries of a sparse matrix at some pairs, zero where it has none."""
+    return np.asarray(csr_matrix(matrix)[pairs.i, pairs.j], dtype=np.float64).ravel()
+
+
+def _without_lonely(graph: Any) -> csr_array:
+    """The graph, with the next point as a neighbour for points that have none."""
+    graph = coo_array(graph)
+    n = graph.shape[0]
+    apart = graph.row != graph.col
+    i, j = graph.row[apart], graph.col[apart]
+    degree = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+    lonely = np.flatnonzero(degree == 0)
+    rows, columns = np.concatenate([i, lonely]), np.concatenate([j, (lonely + 1) % n])
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=graph.shape)
 
 
 def _upper(graph: Any) -> coo_array:

@@ -216,3 +216,22 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(sparrot.InvalidInputError, match=message):
         call(points("gaussian", 30))
+
+
+def test_kernels_of_compact_support_are_the_same_however_they_are_found():
+    X = points("gaussian", 1600)
+    C = half_squared(X)
+    h = 0.5 * sparrot.epanechnikov(X, 0.5).mean_cost
+    np.testing.assert_allclose(
+        sparrot.epanechnikov(X, 0.5).matrix.toarray(), np.maximum(1 - C / h, 0), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        sparrot.epanechnikov(X[:1500], 0.5).matrix.toarray(),
+        np.maximum(1 - C[:1500, :1500] / (0.5 * sparrot.qot(X[:1500]).mean_cost), 0),
+        atol=1e-12,
+    )
+
+
+def test_a_kernel_is_no_metric():
+    with pytest.raises(sparrot.InvalidInputError, match="metric must be the name of a metric"):
+        sparrot.gaussian(np.eye(4), metric="kernel")

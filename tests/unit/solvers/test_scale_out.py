@@ -1,16 +1,22 @@
 """Sets too large to look at every pair, and runs too long to lose."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsTransformer
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 import sparrot
 from problems import points
+from sparrot.affinity.diagnostics import signs_of_poor_choice
+from sparrot.affinity.scale import Scale
 from sparrot.cost import PointCost
 from sparrot.engine import Threads
-from sparrot.support import Pool
+from sparrot.solvers import Certificate
+from sparrot.solvers.active_set import Budget
+from sparrot.solvers.pooled import PooledSet
+from sparrot.support import QUADRATIC, Pool
 
 
 def few_neighbours():
@@ -73,6 +79,8 @@ def test_auto_is_exact_for_few_points_and_says_so(caplog):
         ({"neighbours": few_neighbours()}, "neighbours is for search='approximate'"),
         ({"search": "approximate", "neighbours": 7}, "must be a transformer"),
         ({"search": "approximate", "metric": "manhattan"}, "works for metric='sqeuclidean'"),
+        ({"search": "approximate", "solver": "newton"}, "looks at every pair"),
+        ({"search": "approximate", "checkpoint": "a"}, "checkpoint is for search='exact'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments, message):
@@ -108,6 +116,69 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
     assert abs(a.matrix - sparrot.qot(X).matrix).max() < 1e-6
     b = sparrot.qot(X, 0.5, checkpoint=path)  # the pairs serve another eps
     assert abs(b.matrix - sparrot.qot(X, 0.5).matrix).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [({"hollow": False}, {"hollow": True}), ({"hollow": True}, {"hollow": False})],
+)
+def test_a_checkpoint_of_another_constraint_is_refused(tmp_path, first, then):
+    X = points("gaussian", 1600)
+    sparrot.qot(X, checkpoint=tmp_path / "a.npz", **first)
+    with pytest.raises(sparrot.InvalidInputError, match="another value of hollow"):
+        sparrot.qot(X, checkpoint=tmp_path / "a.npz", **then)
+
+
+def test_a_checkpoint_of_another_matrix_of_costs_is_refused(tmp_path):
+    C = np.random.default_rng(0).integers(1, 50, (1600, 1600)).astype(float)
+    C = C + C.T
+    sparrot.qot(C, metric="precomputed", checkpoint=tmp_path / "a.npz")
+    with pytest.raises(sparrot.InvalidInputError, match="belongs to other points"):
+        sparrot.qot(C[::-1, ::-1] + 0.0, metric="precomputed", checkpoint=tmp_path / "a.npz")
+
+
+def test_small_problems_have_checkpoints_too(tmp_path):
+    assert (
+        sparrot.qot(points("gaussian", 100), checkpoint=tmp_path / "a.npz").solver == "active-set"
+    )
+    assert (tmp_path / "a.npz").exists()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_approximate_plan_holds_every_pair_of_its_pool(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((900, 8))
+    X[:9] *= 5
+    graph = KNeighborsTransformer(n_neighbors=3).fit_transform(X)
+    with Threads(2) as threads:
+        pool = Pool(PointCost(X), graph, threads)
+        solver = PooledSet(pool, True, threads, lambda progress: None, None)
+        found, sample = solver.solve(QUADRATIC, 0.1, None, 1e-8, Budget(2000))
+    pairs = pool.pairs
+    score = found.u[pairs.i] + found.u[pairs.j] - pairs.cost
+    assert (np.asarray(found.plan[pairs.i, pairs.j]).ravel() > 0)[score > 1e-12].all()
+    C = PointCost(X).dense()
+    missed = np.triu(found.u[:, None] + found.u - C, 1) * (found.plan.toarray() == 0)
+    assert sample.violation == pytest.approx(
+        max(missed.max(), 0.0), abs=1e-9
+    )  # all rows are checked
+
+
+def test_rows_without_any_neighbour_in_the_graph_are_found_all_the_same():
+    X = points("gaussian", 1600)
+    X[5] *= 3
+    radius = RadiusNeighborsTransformer(radius=5.5)
+    a = sparrot.qot(X, search="approximate", neighbours=radius)
+    assert a.certificate.marginal_error <= 1e-8
+
+
+def test_a_search_that_misses_much_is_said_in_a_warning():
+    X = points("gaussian", 200)
+    a = sparrot.qot(X)
+    poor = replace(a, certificate=Certificate(1e-9, 0.5, 100, exact=False, missed_rows=0.3))
+    signs = signs_of_poor_choice(poor, PointCost(X), Scale(eps=1.0))
+    assert signs[0].startswith("the approximate search may have left out pairs of up to 30% of")
+    assert signs_of_poor_choice(a, PointCost(X), Scale(eps=1.0)) == ()
 
 
 def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_path):

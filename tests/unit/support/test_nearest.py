@@ -41,6 +41,16 @@ def test_threads_and_kind_of_cost_do_not_matter():
     np.testing.assert_allclose(matrix[1], expected[1], rtol=1e-9)
 
 
+@pytest.mark.parametrize("n", [900, 1800])
+def test_integer_points_come_in_the_order_of_a_full_sort(n):
+    X = np.random.default_rng(0).integers(0, 5, (n, 3)).astype(float)
+    C = np.square(X[:, None] - X).sum(axis=2)
+    np.fill_diagonal(C, np.inf)
+    with Threads(2) as threads:
+        indices, _ = nearest(PointCost(X), 6, threads)
+    np.testing.assert_array_equal(indices, np.argsort(C, axis=1, kind="stable")[:, :6])
+
+
 def test_equal_distances_come_in_the_order_of_the_points():
     X = np.zeros((1800, 3))
     X[1000:] = 1.0
