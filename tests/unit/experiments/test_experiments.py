@@ -46,7 +46,7 @@ def test_an_experiment_gives_numbers_claims_and_figures(name):
         assert claim.holds in (True, False, None)
         assert claim.holds is None or type(claim.holds) is bool
         assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
-    figures = import_module(module_of(name, "plot")).draw(numbers)
+    figures = import_module(module_of(name, "plot.paper")).draw(numbers)
     for figure in figures.values():
         labelled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
         assert labelled

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.angles import LABEL, angle_curves
-from sparrot.plot.paper import CYCLE, METHODS, curve_with_band, panel, paper_style
+from sparrot.plot.paper.angles import LABEL, angle_curves
+from sparrot.plot.paper.look import CYCLE, METHODS, curve_with_band, panel, paper_style
 
 _AXES = {"clean": ("x", "y", "z"), "principal": ("PC 1", "PC 2", "PC 3")}
 _LIMIT = 2.2  # of embeddings whose coordinates have mean square one

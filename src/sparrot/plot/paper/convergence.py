@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparrot.plot.paper import METHODS, panel, paper_style
+from sparrot.plot.paper.look import METHODS, panel, paper_style
 
 _SOLVERS = {
     "newton": ("semismooth Newton", METHODS["QOT"] | {"marker": "o"}),
