@@ -101,7 +101,7 @@ def is_table(value: Any) -> bool:
 
 
 def _draw(name: str, numbers: Numbers, folder: Path, stem: str) -> Iterator[str]:
-    for suffix, figure in import_module(module_of(name, "plot")).draw(numbers).items():
+    for suffix, figure in import_module(module_of(name, "plot.paper")).draw(numbers).items():
         for kind, options in _FIGURES.items():
             file = f"{stem}-{suffix}.{kind}" if suffix else f"{stem}.{kind}"
             with whole_file(folder / file) as path:

@@ -32,7 +32,7 @@ class Parameters:
     largest_dense: int = 10_000
     d: int = 250
     eps: float = 1.0
-    n_problems: int = 10
+    n_problems: int = 5
 
 
 def run(parameters: Parameters, work: Work) -> Numbers:

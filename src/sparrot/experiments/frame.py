@@ -1,7 +1,7 @@
 """What an experiment is: parameters, a run, and sentences of the paper with a verdict each.
 
-To add one: a module here with an `EXPERIMENT`, a module of the same name in `sparrot.plot` with a
-`draw(numbers)` that returns figures by name, and a line in `names.EXPERIMENTS`.
+To add one: a module here with an `EXPERIMENT`, a module of the same name in `sparrot.plot.paper`
+with a `draw(numbers)` that returns figures by name, and a line in `names.EXPERIMENTS`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def module_of(name: str, room: str) -> str:
 
     Examples
     --------
-    >>> module_of("active-set", "plot")
-    'sparrot.plot.active_set'
+    >>> module_of("active-set", "plot.paper")
+    'sparrot.plot.paper.active_set'
     """
     return f"sparrot.{room}.{name.replace('-', '_')}"

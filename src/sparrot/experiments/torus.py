@@ -114,7 +114,7 @@ def claims(numbers: Numbers) -> list[Claim]:
             "mean at the largest N within 25 % of the limit or two standard errors, for every "
             "alpha whose standard error is below 25 % of it",
             all(near) if clear else None,
-            _reason(found, inside, clear, near),
+            _reason(found, limit, inside, clear, near),
         ),
         Claim(
             "setting eps too small implies smaller neighbourhoods and thus larger variances",
@@ -128,14 +128,22 @@ def claims(numbers: Numbers) -> list[Claim]:
 
 
 def _reason(
-    found: dict[float, _Summary], inside: list[float], clear: list[float], near: list[bool]
+    found: dict[float, _Summary],
+    limit: float,
+    inside: list[float],
+    clear: list[float],
+    near: list[bool],
 ) -> str:
-    blurred = ", ".join(str(a) for a in inside if a not in clear)
-    said = f"the standard error is too large to tell for alpha = {blurred}" if blurred else ""
-    if not all(near):
-        levels = ", ".join(f"{found[a].level:.2f}" for a in clear)
-        said += f"{'; ' if said else ''}terms of order K remain, and K is still {levels}"
-    return said
+    said = [
+        f"the standard error at alpha = {a} is too large to tell" for a in inside if a not in clear
+    ]
+    for a in (a for a, close in zip(clear, near, strict=True) if not close):
+        off = abs(found[a].mean - limit) / found[a].error
+        said.append(
+            f"alpha = {a} is {off:.1f} standard errors off: chance, or terms of order K, which is "
+            f"still {found[a].level:.2f}"
+        )
+    return "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def test_an_experiment_gives_numbers_claims_and_figures(name):
         assert claim.holds in (True, False, None)
         assert claim.holds is None or type(claim.holds) is bool
         assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
-    figures = import_module(module_of(name, "plot")).draw(numbers)
+    figures = import_module(module_of(name, "plot.paper")).draw(numbers)
     for figure in figures.values():
         labelled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
         assert labelled
@@ -71,3 +71,11 @@ def test_the_reference_of_the_spiral_does_not_cut_a_pair():
     place = 2 * np.pi * np.arange(90) / 90
     waves = [np.ones(90), *(f(k * place) for k in range(1, 6) for f in (np.cos, np.sin))]
     assert angles.mean_principal_angle(truth, np.transpose(waves)) < 1e-6
+
+
+def test_the_figures_of_the_paper_leave_the_plots_of_results_alone():
+    import sparrot.plot
+
+    for name in EXPERIMENTS:
+        import_module(module_of(name, "plot.paper"))
+    assert all(callable(getattr(sparrot.plot, name)) for name in sparrot.plot.__all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from sparrot.plot.paper import METHODS, panel, paper_style
+from sparrot.plot.paper.look import METHODS, panel, paper_style
 
 _SOLVERS = {
     "newton": ("dense Newton (Algorithm 1)", METHODS["EOT"]),

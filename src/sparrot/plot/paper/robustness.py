@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper import METHODS, curve_with_band, panel, paper_style
+from sparrot.plot.paper.look import METHODS, curve_with_band, panel, paper_style
 
 _FLOOR = 1e-13  # what is smaller is rounding
 

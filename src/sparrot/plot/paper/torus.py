@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper import BLACK, BLUE, SKY, panel, paper_style
+from sparrot.plot.paper.look import BLACK, BLUE, SKY, panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparrot.plot.paper import METHODS, panel, paper_style
+from sparrot.plot.paper.look import METHODS, panel, paper_style
 
 _SOLVERS = {
     "newton": ("semismooth Newton", METHODS["QOT"] | {"marker": "o"}),
@@ -28,5 +28,5 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
             axes.set_xlabel("iterations")
             panel(axes, letter, f"N = {n:,}")
         panels[0].set_ylabel(r"$\max_i\, |(W\mathbf{1})_i - 1|$")
-        panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.08))
+        panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
     return {"": figure}

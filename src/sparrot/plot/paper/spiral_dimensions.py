@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparrot.plot.angles import angle_curves
-from sparrot.plot.paper import panel, paper_style
+from sparrot.plot.paper.angles import angle_curves
+from sparrot.plot.paper.look import panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper import METHODS, curve_with_band
+from sparrot.plot.paper.look import METHODS, curve_with_band
 
 _BY_NEIGHBOURS = ("k-NN", "MAGIC")
 LABEL = "mean principal angle (rad)"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.angles import LABEL, angle_curves
-from sparrot.plot.paper import CYCLE, METHODS, curve_with_band, panel, paper_style
+from sparrot.plot.paper.angles import LABEL, angle_curves
+from sparrot.plot.paper.look import CYCLE, METHODS, curve_with_band, panel, paper_style
 
 _AXES = {"clean": ("x", "y", "z"), "principal": ("PC 1", "PC 2", "PC 3")}
 _LIMIT = 2.2  # of embeddings whose coordinates have mean square one
@@ -26,15 +26,18 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
 
 def _data_and_angles(plt: Any, numbers: dict[str, Any]) -> Any:
     figure = plt.figure(figsize=(14, 4.4), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.2)
     grid = figure.add_gridspec(1, 3, width_ratios=(1, 1, 1.7))
     titles = ("clean curve", "noisy data, 3 principal components")
     for k, (key, title) in enumerate(zip(("clean", "principal"), titles, strict=True)):
         axes = figure.add_subplot(grid[k], projection="3d")
         points = np.asarray(numbers["data"][key])
         axes.scatter(*points.T, c=numbers["data"]["t"], s=5, **CYCLE)
-        axes.set_box_aspect((1, 1, 0.6), zoom=0.9)
-        axes.locator_params(nbins=3)
-        axes.set(**dict(zip(("xlabel", "ylabel", "zlabel"), _AXES[key], strict=True)))
+        axes.set_box_aspect((1, 1, 0.6), zoom=0.85)
+        for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), _AXES[key], strict=True):
+            axis.set_label_text(name)
+            axis.set_ticklabels([])
+            axis.labelpad = -8
         panel(axes, "ab"[k], title)
     axes = figure.add_subplot(grid[2])
     angle_curves(axes, numbers["angles"])

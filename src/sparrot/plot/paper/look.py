@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
+from sparrot.plot.style import PALETTE
 
-# Okabe and Ito: told apart with every kind of colour vision; markers tell what is left.
-BLUE, ORANGE, GREEN, RED = "#0072b2", "#e69f00", "#009e73", "#d55e00"
-SKY, PINK, GREY, BLACK = "#56b4e9", "#cc79a7", "#7f7f7f", "#000000"
+# Told apart with every kind of colour vision; markers tell what is left.
+BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY = PALETTE[:7]
+BLACK = "#000000"
 METHODS: dict[str, dict[str, Any]] = {
     "QOT": {"color": BLUE, "marker": "o"},
     "EOT": {"color": RED, "marker": "s"},

@@ -1,0 +1,1 @@
+"""The figures of the paper: one module an experiment, with a `draw(numbers)`."""
