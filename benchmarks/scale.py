@@ -187,29 +187,39 @@ def grow(kind: str, n: int) -> tuple[float, float, str]:
 
 
 def growth(path: str, largest: int) -> None:
+    print(f"{'':36}{'n':>9}{'seconds':>10}{'MB':>8}")
+    lines = {}
+    for kind in KINDS:
+        lines[kind] = []
+        for n in (n for n in SIZES if n <= largest):
+            seconds, megabytes, _ = in_own_process(grow, kind, n)
+            lines[kind].append((n, seconds, megabytes))
+            print(f"{kind:36}{n:>9}{seconds:>10.2f}{megabytes:>8.0f}", flush=True)
+    draw(lines, path)
+
+
+def draw(lines: dict[str, list[tuple[int, float, float]]], path: str) -> None:
+    """Time and memory against n; the exponents are those from 20,000 points on."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    print(f"{'':36}{'n':>9}{'seconds':>10}{'MB':>8}")
-    for kind in KINDS:
-        rows = []
-        for n in (n for n in SIZES if n <= largest):
-            seconds, megabytes, _ = in_own_process(grow, kind, n)
-            rows.append((n, seconds, megabytes))
-            print(f"{kind:36}{n:>9}{seconds:>10.2f}{megabytes:>8.0f}", flush=True)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    for (kind, rows), marker in zip(lines.items(), "os^", strict=True):
         n, *columns = np.array(rows).T
         for axis, y in zip(axes, columns, strict=True):
-            upper = n >= 20_000
-            exponent = np.polyfit(np.log(n[upper]), np.log(np.maximum(y[upper], 1e-3)), 1)[0]
-            axis.loglog(n, y, "o-", label=f"{kind}: n^{exponent:.2f}")
+            large = n >= 20_000
+            exponent = np.polyfit(np.log(n[large]), np.log(y[large]), 1)[0]
+            seen = y >= 0.01 if axis is axes[0] else y >= 1
+            label = rf"{kind}: $n^{{{exponent:.2f}}}$"
+            axis.loglog(n[seen], y[seen], marker=marker, label=label)
     for axis, what in zip(axes, ("seconds", "peak memory (MB)"), strict=True):
-        axis.set(xlabel="number of points n", ylabel=what)
-        axis.legend(fontsize=8, title="exponent from n = 20,000 on", title_fontsize=8)
+        axis.set(xlabel="number of points $n$", ylabel=what)
+        axis.legend(fontsize=8, title="exponents from 20,000 points on", title_fontsize=8)
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
+    plt.close(figure)
 
 
 def main() -> None:
