@@ -96,6 +96,7 @@ def _default_array(path: Path) -> str | None:
     """The principal components of cells, where there are some."""
     if path.suffix != ".h5ad" or not path.is_file():
         return None
+    load_extra("anndata", "scanpy")
     try:
         with load_extra("h5py", "scanpy").File(path, "r") as file:
             return "obsm/X_pca" if "obsm/X_pca" in file else "X"

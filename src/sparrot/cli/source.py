@@ -77,6 +77,7 @@ def is_affinity(path: Path) -> bool:
         return holds_affinity(path)
     if path.suffix != ".h5ad" or not path.is_file():
         return False
+    load_extra("anndata", "scanpy")
     try:
         with load_extra("h5py", "scanpy").File(path, "r") as file:
             return "X" not in file and len(file.get("obsp", ())) > 0

@@ -63,7 +63,7 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     --------
     >>> import numpy as np, sparrot
     >>> affinity_lines(sparrot.knn(np.arange(4.0)[:, None], 1))["neighbours"]
-    '1.5 a row (perplexity 1.4)'
+    '1.5 a row (perplexity 1.5)'
     """
     lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
     if affinity.eps is not None:
