@@ -121,7 +121,7 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
     capsys.readouterr()
     labels = tmp_path / "labels.npy"
     for file in (affinity, cells):
-        assert told(capsys, "cluster", file, "-o", labels)["clusters"] == 3
+        assert told(capsys, "cluster", file, "--clusters", 3, "-o", labels)["sizes"] == [30] * 3
         assert sparrot.metrics.nmi(MIXTURE.labels, np.load(labels)) == 1
         assert told(capsys, "info", file)["perplexity"] == pytest.approx(10, rel=0.01)
         assert main(["embed", str(file), "--eps", "2"]) == 2
@@ -200,7 +200,7 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
         (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),
         (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),
         (["embed", "points.npy", "--components", "1", "--plot", "a.png"], 2, "--components 2"),
-        (["cluster", "points.npy", "--clusters", "90"], 2, "from 1 to 89"),
+        (["cluster", "points.npy", "--eps", "50", "--clusters", "90"], 2, "from 1 to 89"),
         (["affinity", "points.npy", "--max-iter", "1", "-o", "a.npz"], 3, "raise max_iter"),
     ],
 )

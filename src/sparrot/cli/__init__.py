@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -21,10 +22,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with Session(options) as session:
             import_module(f"sparrot.cli.{options.command}").run(options, session)
+        sys.stdout.flush()
     except NotConvergedError as error:
         return _complain(error, _NOT_CONVERGED, options)
     except (SparrotError, MemoryError) as error:
         return _complain(error, _BAD_INPUT, options)
+    except BrokenPipeError:  # the reader had enough, as in `sparrot ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         where = f"{error.filename}: {error.strerror}" if error.filename else error
         return _complain(where, _BAD_INPUT, options)

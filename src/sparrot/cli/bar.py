@@ -10,9 +10,10 @@ import shutil
 import time
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from sparrot.engine import Progress
+if TYPE_CHECKING:
+    from sparrot.engine import Progress
 
 PATIENCE = 2.0  # seconds without a bar
 _INTERVAL = 0.1

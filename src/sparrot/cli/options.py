@@ -27,7 +27,7 @@ def add_input(parser: Any, more: str = "") -> None:
     )
 
 
-def add_scale(parser: Any, default: str) -> None:
+def add_scale(parser: Any, default: str = "default: 1") -> None:
     """One of eps and perplexity."""
     scale = parser.add_mutually_exclusive_group()
     scale.add_argument(
@@ -35,7 +35,7 @@ def add_scale(parser: Any, default: str) -> None:
         type=number_or_word,
         metavar="EPS",
         help="regularisation relative to the mean cost, or 'connected' for the smallest that "
-        f"connects the graph; for gaussian and epanechnikov it sets the bandwidth ({default})",
+        f"connects the graph ({default})",
     )
     scale.add_argument(
         "--perplexity", type=float, metavar="P", help="instead: mean effective neighbours a row"
@@ -55,12 +55,12 @@ def add_cost(parser: Any) -> None:
 
 
 def add_affinity(
-    parser: Any, kinds: tuple[str, ...] = SYMMETRIC, default: str = "default: --eps 1"
+    parser: Any, kinds: tuple[str, ...] = SYMMETRIC, default: str = "default: 1"
 ) -> None:
     """All that an affinity can be asked for; what was not given stays None."""
     group = parser.add_argument_group("the affinity")
     group.add_argument("--kind", choices=kinds, help="which affinity (default: qot)")
-    add_scale(group, default)
+    add_scale(group, f"{default}; for gaussian and epanechnikov it sets the bandwidth")
     add_cost(group)
     group.add_argument(
         "--neighbours", dest="k", type=int, metavar="K", help="knn and magic: how many"
@@ -92,7 +92,7 @@ def add_output(parser: Any, kinds: str, figure: str) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help=f"{kinds}, by its ending; a .h5ad keeps what it has. Without it: only the summary",
+        help=f"{kinds}, by its ending; without it: only the summary",
     )
     group.add_argument("--plot", type=Path, metavar="FILE", help=f"{figure}: .png, .pdf or .svg")
     add_talk(group)

@@ -20,7 +20,7 @@ from sparrot.cli.options import (
 )
 from sparrot.experiments.names import EXPERIMENTS
 
-_TABLES = ".npy, .npz, .csv, .tsv, .parquet or .h5ad"
+_TABLES = ".npy, .npz, .csv, .tsv, .parquet or .h5ad (which keeps what it has)"
 _OR_AFFINITY = "; or what `sparrot affinity` wrote"
 SHELLS = ("bash", "zsh", "fish")
 
@@ -87,7 +87,11 @@ def _affinity(commands: Any) -> None:
     )
     add_input(parser)
     add_affinity(parser, KINDS)
-    add_output(parser, ".npz (sparrot.load reads it), .h5ad or .mtx", "heat map and perplexities")
+    add_output(
+        parser,
+        ".npz (sparrot.load reads it), .h5ad (which keeps what it has) or .mtx",
+        "heat map and perplexities",
+    )
 
 
 def _embed(commands: Any) -> None:
@@ -143,7 +147,7 @@ def _path(commands: Any) -> None:
         "points.npy --perplexity 30 --span 10 --steps 5 -o path.csv --plot path.png",
     )
     add_input(parser)
-    add_scale(parser, "default: --eps 1")
+    add_scale(parser)
     add_cost(parser)
     parser.add_argument(
         "--span", type=float, default=4.0, metavar="F", help="largest eps over the middle one (4)"
@@ -204,7 +208,7 @@ def _report(commands: Any) -> None:
         metavar="PAGE",
         help="where the page goes (default: report.html)",
     )
-    add_scale(parser, "default: --eps 1")
+    add_scale(parser)
     add_cost(parser)
 
 
