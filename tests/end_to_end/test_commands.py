@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -243,7 +244,7 @@ def start(long_work, output, **streams):
 def test_an_interrupted_run_leaves_nothing_and_draws_no_bar_into_a_pipe(long_work, tmp_path):
     with start(long_work, tmp_path / "a.npz", stderr=subprocess.PIPE) as running:
         assert running.stderr.readline().startswith("sparrot: read 40000 points")
-        time.sleep(3)
+        time.sleep(1)
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
     assert running.returncode == 130
@@ -265,6 +266,6 @@ def test_a_terminal_gets_a_bar(long_work, tmp_path):
     except OSError:  # how Linux says that the other end is closed
         pass
     assert running.wait(timeout=60) == 130
-    assert "\r\x1b[Kscreening pass 1 [" in said
+    assert re.search(r"\r\x1b\[Kscreening pass \d+ \[", said)
     assert said.endswith("\r\x1b[Ksparrot: interrupted; no file was left half written\r\n")
     os.close(ours)

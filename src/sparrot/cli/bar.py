@@ -52,6 +52,8 @@ class Bar:
     def __call__(self, report: Progress) -> None:
         """Take a report: the callback of a solve."""
         with self._lock:
+            if self._last is None or report.n_points != self._last.n_points:
+                self._passes = 0  # another problem: the solve begins with fewer points
             self._passes += begins_pass(self._last, report)
             self._last = report
 

@@ -17,6 +17,7 @@ def test_the_bar_shows_pass_tiles_pairs_and_residual_and_goes_away():
     stream = io.StringIO()
     with Bar(stream, shown=True, patience=0) as bar:
         bar.stage("affinity")
+        bar(Progress("screening", 50, 1, 2))
         bar(Progress("screening", 100, 1, 4, 0.5, 7))
         bar(Progress("newton", 100, 2, 0, 0.25, 7))
         bar(Progress("screening", 100, 2, 4, 0.25, 9))
