@@ -17,7 +17,7 @@ def test_points_become_a_page(tmp_path, capsys):
     assert said.endswith(f"Report: {page}\n")
     text = page.read_text(encoding="utf-8")
     assert "<title>points.npy</title>" in text
-    assert "X = np.load(" in text
+    assert "X = sparrot.read_points(" in text
 
 
 def test_warnings_are_said_once(tmp_path, capsys):
@@ -43,7 +43,7 @@ def test_cells_come_with_their_names_columns_and_layouts(tmp_path):
         '"cell59"',
         '"a\\u003cb"',
         '"X_umap"',
-        "obsm['X_pca']",
+        "array='obsm/X_pca'",
     ):
         assert part in text
 
@@ -52,10 +52,10 @@ def test_cells_come_with_their_names_columns_and_layouts(tmp_path):
     ("arguments", "complaint"),
     [
         (["points.npy", "--eps", "-1"], "eps must be positive"),
-        (["points.npy", "--array", "X"], "one array only"),
-        (["points.txt"], "a .npy or .h5ad file"),
+        (["points.npy", "--array", "X"], "array= is for .npz and .h5ad files"),
+        (["points.txt"], "points are read from .npy .npz"),
         (["missing.npy"], "no file"),
-        (["broken.npy"], "cannot read"),
+        (["broken.npy"], "not a whole .npy file"),
     ],
 )
 def test_errors_are_one_line_and_leave_no_page(tmp_path, monkeypatch, capsys, arguments, complaint):

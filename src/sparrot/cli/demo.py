@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
+from sparrot.cli.session import Session
 from sparrot.experiments.demo import Demo, run_demo
 from sparrot.extras import load_extra
 from sparrot.files import whole_file
 from sparrot.plot.demo import draw_demo
 
 
-def demo(folder: Path) -> None:
+def run(options: Namespace, session: Session) -> None:
     """Run the demo, print its table and write its figure."""
+    folder: Path = options.output
+    session.stage("the spiral")
     load_extra("matplotlib", "plot").use("Agg")
     folder.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
     result = run_demo()
+    session.close()
     n, d = result.spiral.X.shape
     print(f"The paper's spiral: {n} points, {d} dimensions, noise that varies along the curve.\n")
     print(_table(result))

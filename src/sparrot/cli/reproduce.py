@@ -7,6 +7,7 @@ import json
 import sys
 import textwrap
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from importlib import import_module
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sparrot import __version__
+from sparrot.cli.session import Session
 from sparrot.experiments.frame import Claim, Experiment, Numbers, find_experiment, module_of
 from sparrot.experiments.names import EXPERIMENTS
 from sparrot.experiments.work import Work, fingerprint
@@ -22,6 +24,11 @@ from sparrot.files import whole_file
 
 _COLUMNS = {"claim": 40, "paper": 16, "ours": 34, "verdict": 13}
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
+
+
+def run(options: Namespace, session: Session) -> None:
+    """Run what was named."""
+    reproduce(options.name, options.quick, options.output, options.jobs)
 
 
 def reproduce(name: str, quick: bool, folder: Path, n_jobs: int | None) -> None:

@@ -16,6 +16,7 @@ class Progress:
     n_points : size of the problem being worked on (the active set begins with smaller ones).
     done, total : how much of the stage is done; `total` is 0 where the end is not known.
     marginal_error : the last known `max_i |(W1)_i - 1|`, or infinity.
+    n_pairs : candidate pairs kept so far, where a solver keeps a list of them; else 0.
     """
 
     stage: str
@@ -23,6 +24,7 @@ class Progress:
     done: int
     total: int = 0
     marginal_error: float = float("inf")
+    n_pairs: int = 0
 
 
 ProgressCallback = Callable[[Progress], None]

@@ -40,3 +40,18 @@ def open_npz(source: Path) -> Iterator[Any]:
         raise InvalidInputError(
             f"{source} is not a whole .npz file of plain arrays ({error}); write it anew"
         ) from error
+
+
+def holds_affinity(source: Path) -> bool:
+    """Whether an `.npz` file is an affinity of `sparrot.save`.
+
+    Examples
+    --------
+    >>> import sparrot, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+    >>> sparrot.save(sparrot.qot(np.eye(3)), path)
+    >>> holds_affinity(path)
+    True
+    """
+    with open_npz(source) as file:
+        return {"schema", "mean_cost"} <= set(file.files)

@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array, issparse
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
-from sparrot.interop.archive import open_npz
+from sparrot.interop.archive import holds_affinity, open_npz
 from sparrot.interop.text import read_text
 from sparrot.validation import as_array
 
@@ -100,9 +100,9 @@ def _read_npy(source: Path, array: str | None) -> Any:
 
 
 def _read_npz(source: Path, array: str | None) -> Any:
+    if holds_affinity(source):
+        raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
     with open_npz(source) as file:
-        if "schema" in file.files and "mean_cost" in file.files:
-            raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
         if array is None and set(file.files) >= _SPARSE:
             kind = csc_array if "format" in file.files and file["format"] == b"csc" else csr_array
             parts = file["data"], file["indices"], file["indptr"]

@@ -151,7 +151,8 @@ class ActiveSet:
 
         def report(step: int, error: float) -> None:
             self._error = error
-            self.progress(Progress("newton", self.cost.n, before + step, 0, error))
+            n, n_pairs = self.cost.n, len(self._pairs)
+            self.progress(Progress("newton", n, before + step, 0, error, n_pairs))
 
         result = newton(dual, u, tol, budget.left, report)
         budget.spend(result)
@@ -205,7 +206,7 @@ class ActiveSet:
                     f"{found:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
                     f"are more than fit in memory; {FEWER_NEIGHBOURS}"
                 )
-            self.progress(Progress("screening", n, done, total, self._error))
+            self.progress(Progress("screening", n, done, total, self._error, found))
 
         return self.search.pairs(r, rows, report)
 

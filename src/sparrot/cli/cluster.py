@@ -1,0 +1,48 @@
+"""`sparrot cluster`: clusters by eigenvectors of an affinity."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+import sparrot
+from sparrot.cli.output import FIGURES, TABLES, Table, require_writable, write_figure, write_table
+from sparrot.cli.session import Session
+from sparrot.cli.source import Source, read_affinity
+from sparrot.cli.summary import tell
+from sparrot.plot.style import new_axes
+
+
+def run(options: Namespace, session: Session) -> None:
+    """Cluster, write the labels, draw, and say how large the clusters are."""
+    require_writable(options.output, TABLES)
+    require_writable(options.plot, FIGURES)
+    source = read_affinity(options, session)
+    session.stage("clusters")
+    model = sparrot.SpectralClustering(options.clusters, affinity="precomputed")
+    model.fit(source.affinity.matrix)
+    if options.output is not None:
+        table = Table("obs/sparrot_cluster", ["cluster"], model.labels_)
+        write_table(table, options.output, source.path)
+    if options.plot is not None:
+        write_figure(_draw(source, model), options.plot)
+    sizes = np.bincount(model.labels_).tolist()
+    facts = {
+        "clusters": model.n_clusters_,
+        "sizes": sizes,
+        "eigenvalues": model.eigenvalues_.tolist(),
+    }
+    tell(session, source, options, facts, {"clusters": f"{len(sizes)}, of {_listed(sizes)} points"})
+
+
+def _draw(source: Source, model: sparrot.SpectralClustering) -> Any:
+    axes = new_axes(n=2)
+    sparrot.plot.affinity(source.affinity, model.labels_, ax=axes[0])
+    sparrot.plot.spectrum(model.eigenvalues_, gap=model.n_clusters_, ax=axes[1])
+    return axes
+
+
+def _listed(sizes: list[int]) -> str:
+    return ", ".join(map(str, sizes[:12])) + (", ..." if len(sizes) > 12 else "")

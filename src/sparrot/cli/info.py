@@ -1,0 +1,87 @@
+"""`sparrot info`: what is in a file."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+import sparrot
+from sparrot.cli.session import Session
+from sparrot.cli.source import is_affinity
+from sparrot.cli.summary import affinity_facts, affinity_lines
+from sparrot.extras import load_extra
+
+
+def run(options: Namespace, session: Session) -> None:
+    """Say what a file holds: an affinity, or points."""
+    session.stage(f"reading {options.path}")
+    path: Path = options.path
+    if options.array is None and is_affinity(path):
+        affinity = sparrot.load(path)
+        facts, lines = affinity_facts(affinity), affinity_lines(affinity)
+    else:
+        facts = points_facts(sparrot.read_points(path, array=options.array))
+        lines = _points_lines(facts)
+        if path.suffix == ".h5ad":
+            arrays = _arrays(path)
+            facts["arrays"], lines["arrays"] = arrays, ", ".join(arrays)
+    size = path.stat().st_size
+    lines = {"file": f"{path}, {size / 1e6:,.3g} MB"} | lines
+    session.finish({"input": str(path), "bytes": size} | facts, lines)
+
+
+def points_facts(X: Any) -> dict[str, Any]:
+    """What there is to know about points before an affinity is made of them.
+
+    Examples
+    --------
+    >>> facts = points_facts(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 2.0]]))
+    >>> facts["duplicates"], facts["constant_features"], facts["zeros"]
+    (1, 1, 0.5)
+    """
+    n, p = X.shape
+    low, high = (np.ravel(m.toarray() if issparse(m) else m) for m in (X.min(0), X.max(0)))
+    stored = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
+    return {
+        "n": n,
+        "features": p,
+        "dtype": str(X.dtype),
+        "sparse": bool(issparse(X)),
+        "zeros": float(1 - stored / max(1, n * p)),
+        "least": float(low.min()),
+        "most": float(high.max()),
+        "constant_features": int((low == high).sum()),
+        "duplicates": _duplicates(X),
+    }
+
+
+def _duplicates(X: Any) -> int:
+    """Rows that are equal to an earlier one."""
+    if not issparse(X):
+        return len(X) - len({row.tobytes() for row in X + 0.0})  # -0 is 0
+    X = X.sorted_indices()
+    X.eliminate_zeros()
+    rows = zip(np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True)
+    return X.shape[0] - len({(i.tobytes(), x.tobytes()) for i, x in rows})
+
+
+def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
+    kind = "sparse" if facts["sparse"] else "dense"
+    return {
+        "points": f"{facts['n']:,} in {facts['features']:,} dimensions",
+        "values": f"{kind} {facts['dtype']}, {facts['least']:.4g} to {facts['most']:.4g}, "
+        f"{facts['zeros']:.1%} zeros",
+        "oddities": f"{facts['duplicates']:,} duplicate rows, {facts['constant_features']:,} "
+        "constant features",
+    }
+
+
+def _arrays(path: Path) -> list[str]:
+    """What `--array` may name."""
+    with load_extra("h5py", "scanpy").File(path, "r") as file:
+        found = [f"{room}/{name}" for room in ("obsm", "layers") for name in file.get(room, ())]
+        return [*(["X"] if "X" in file else []), *found]

@@ -1,0 +1,119 @@
+"""Options that commands share, each said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+SYMMETRIC = ("qot", "eot", "tsallis", "knn", "gaussian", "epanechnikov")
+KINDS = (*SYMMETRIC, "magic")
+POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx"
+
+
+def add_input(parser: Any, more: str = "") -> None:
+    """The file, which array of it, and how much of that."""
+    parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {POINTS}{more}")
+    parser.add_argument(
+        "--array",
+        metavar="NAME",
+        help="which array of a .npz or .h5ad file, as in obsm/X_pca (default: X)",
+    )
+    parser.add_argument(
+        "--pca",
+        type=int,
+        metavar="N",
+        help="reduce to N principal components first: faster, but it costs robustness where the "
+        "strength of noise varies between points",
+    )
+
+
+def add_scale(parser: Any, default: str = "default: 1") -> None:
+    """One of eps and perplexity."""
+    scale = parser.add_mutually_exclusive_group()
+    scale.add_argument(
+        "--eps",
+        type=number_or_word,
+        metavar="EPS",
+        help="regularisation relative to the mean cost, or 'connected' for the smallest that "
+        f"connects the graph ({default})",
+    )
+    scale.add_argument(
+        "--perplexity", type=float, metavar="P", help="instead: mean effective neighbours a row"
+    )
+
+
+def add_cost(parser: Any) -> None:
+    """The metric, and threads."""
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="sqeuclidean (default), cosine, precomputed, or any of scikit-learn's",
+    )
+    parser.add_argument(
+        "--jobs", dest="n_jobs", type=int, metavar="N", help="threads (default: all cores)"
+    )
+
+
+def add_affinity(
+    parser: Any, kinds: tuple[str, ...] = SYMMETRIC, default: str = "default: 1"
+) -> None:
+    """All that an affinity can be asked for; what was not given stays None."""
+    group = parser.add_argument_group("the affinity")
+    group.add_argument("--kind", choices=kinds, help="which affinity (default: qot)")
+    add_scale(group, f"{default}; for gaussian and epanechnikov it sets the bandwidth")
+    add_cost(group)
+    group.add_argument(
+        "--neighbours", dest="k", type=int, metavar="K", help="knn and magic: how many"
+    )
+    group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
+    group.add_argument(
+        "--drop", type=float, metavar="MASS", help="eot: sparse, rows losing at most this mass"
+    )
+    group.add_argument(
+        "--search",
+        choices=("exact", "approximate", "auto"),
+        help="qot: look at all pairs (default) or, for the largest sets, at likely ones",
+    )
+    group.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="qot: save what is found, and go on from it after an interruption",
+    )
+    group.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
+    group.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
+
+
+def add_output(parser: Any, kinds: str, figure: str) -> None:
+    """Where results go, and how much is said."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help=f"{kinds}, by its ending; without it: only the summary",
+    )
+    group.add_argument("--plot", type=Path, metavar="FILE", help=f"{figure}: .png, .pdf or .svg")
+    add_talk(group)
+
+
+def add_talk(parser: Any) -> None:
+    """JSON, less, or more."""
+    parser.add_argument("--json", action="store_true", help="the summary as JSON on stdout")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="log more; -vv: most")
+
+
+def number_or_word(text: str) -> float | str:
+    """A number where the text is one.
+
+    Examples
+    --------
+    >>> number_or_word("0.5"), number_or_word("connected")
+    (0.5, 'connected')
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,272 @@
+"""Every command on every kind of file, what it says, and what it leaves behind."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import mmwrite
+from scipy.sparse import coo_array
+
+import sparrot
+from sparrot.cli import main
+from sparrot.interop.opentsne import lay_out
+
+X = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
+SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
+FACTS = {"n", "relative_eps", "neighbours", "components", "certificate", "seconds", "peak_memory"}
+
+
+def write_points(path: Path) -> Path:
+    if path.suffix == ".npy":
+        np.save(path, X)
+    elif path.suffix == ".npz":
+        np.savez(path, X=X)
+    elif path.suffix in (".csv", ".tsv"):
+        np.savetxt(path, X, delimiter="," if path.suffix == ".csv" else "\t", fmt="%.17g")
+    elif path.suffix == ".parquet":
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        pandas.DataFrame(X, columns=list("abcde")).to_parquet(path)
+    elif path.suffix == ".h5ad":
+        pytest.importorskip("anndata").AnnData(X).write_h5ad(path)
+    else:
+        mmwrite(path, coo_array(X), precision=17)
+    return path
+
+
+@pytest.fixture
+def points(tmp_path):
+    return write_points(tmp_path / "points.npy")
+
+
+def told(capsys, *arguments) -> dict:
+    """The JSON of a command that goes well."""
+    assert main([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_kind_of_file_gives_the_same_affinity(suffix, tmp_path, capsys):
+    file = write_points(tmp_path / f"points{suffix}")
+    output = tmp_path / "affinity.npz"
+    facts = told(capsys, "affinity", file, "--perplexity", "10", "-o", output)
+    expected = sparrot.qot(X, perplexity=10)
+    assert abs(sparrot.load(output).matrix - expected.matrix).max() < 1e-9
+    assert facts.keys() >= FACTS
+    assert facts["n"] == 90
+    assert facts["certificate"]["marginal_error"] <= 1e-8
+    assert facts["written"] == [str(output)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["affinity.npz", file.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("command", ["embed", "cluster", "path", "info"])
+def test_every_command_takes_every_kind_of_file(command, suffix, tmp_path, capsys):
+    file = write_points(tmp_path / f"points{suffix}")
+    assert told(capsys, command, file)["n"] == 90
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES[:-1])
+def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("openTSNE")
+    short = partial(lay_out, n_iter=5, early_exaggeration_iter=5)
+    monkeypatch.setattr("sparrot.cli.tsne.lay_out", short)
+    file, output = write_points(tmp_path / f"points{suffix}"), tmp_path / f"layout{suffix}"
+    facts = told(capsys, "tsne", file, "-o", output)
+    assert facts["perplexity"] == pytest.approx(30, rel=0.01)
+    array = "obsm/X_tsne" if suffix == ".h5ad" else None
+    assert sparrot.read_points(output, array=array).shape == (90, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("qot", ["--eps", "connected"]),
+        ("eot", ["--eps", "0.1", "--drop", "0.001"]),
+        ("tsallis", ["--eps", "0.5", "--q", "0.3"]),
+        ("knn", ["--neighbours", "7", "--jobs", "1"]),
+        ("gaussian", ["--eps", "0.2"]),
+        ("epanechnikov", ["--eps", "0.2"]),
+        ("magic", ["--neighbours", "4"]),
+    ],
+)
+def test_every_kind_of_affinity_is_what_its_function_gives(kind, options, points, capsys, tmp_path):
+    names = {"--neighbours": "k", "--jobs": "n_jobs"}
+    given = {
+        names.get(flag, flag[2:]): value if value == "connected" else json.loads(value)
+        for flag, value in zip(options[::2], options[1::2], strict=True)
+    }
+    if kind == "gaussian":
+        given["bandwidth"] = given.pop("eps")
+    expected = getattr(sparrot, kind)(X, **given)
+    output = tmp_path / "affinity.npz"
+    facts = told(capsys, "affinity", points, "--kind", kind, *options, "-o", output)
+    assert facts["kind"] == kind
+    assert abs(sparrot.load(output).matrix - expected.matrix).max() == 0
+
+
+def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
+    affinity, cells = tmp_path / "a.npz", tmp_path / "a.h5ad"
+    assert main(["affinity", str(points), "--perplexity", "10", "-o", str(affinity)]) == 0
+    assert main(["affinity", str(points), "--perplexity", "10", "-o", str(cells)]) == 0
+    capsys.readouterr()
+    labels = tmp_path / "labels.npy"
+    model = sparrot.SpectralClustering(3, affinity=sparrot.QOT(perplexity=10)).fit(X)
+    for file in (affinity, cells):
+        sizes = told(capsys, "cluster", file, "--clusters", 3, "-o", labels)["sizes"]
+        assert np.array_equal(np.load(labels), model.labels_)
+        assert sizes == np.bincount(model.labels_).tolist()
+        assert told(capsys, "info", file)["perplexity"] == pytest.approx(10, rel=0.01)
+        assert main(["embed", str(file), "--eps", "2"]) == 2
+        assert "is an affinity already, and --eps" in capsys.readouterr().err
+
+
+def test_embeddings_are_those_of_the_estimators(points, tmp_path, capsys):
+    maps = {
+        "eigenmaps": sparrot.Eigenmaps(3, affinity=sparrot.QOT(1.0)),
+        "diffusion": sparrot.DiffusionMap(3, t=4, affinity=sparrot.QOT(1.0)),
+    }
+    for method, model in maps.items():
+        more = ["--time", "4"] if method == "diffusion" else []
+        output = tmp_path / "y.csv"
+        told(capsys, "embed", points, "--components", 3, "--method", method, *more, "-o", output)
+        assert np.array_equal(sparrot.read_points(output), model.fit_transform(X))
+        assert output.read_text().startswith(f"{method}_1,{method}_2,{method}_3\n")
+
+
+def test_principal_components_come_first_if_asked_for(points, capsys):
+    facts = told(capsys, "affinity", points, "--pca", "2")
+    assert facts["mean_cost"] < sparrot.qot(X).mean_cost
+    assert main(["affinity", str(points), "--pca", "5"]) == 2
+    assert "--pca must be an integer from 1 to 4" in capsys.readouterr().err
+
+
+def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
+    output = tmp_path / "path.csv"
+    facts = told(capsys, "path", points, "--steps", "2", "--span", "9", "-o", output)
+    assert [round(step["eps"], 3) for step in facts["steps"]] == [0.111, 0.333, 1, 3, 9]
+    rows = sparrot.read_points(output)
+    assert rows.shape == (5, len(facts["steps"][0]))
+    assert rows[:, 0].tolist() == [step["eps"] for step in facts["steps"]]
+
+
+@pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path"])
+def test_plots_are_figures(command, points, tmp_path):
+    for suffix, head in ((".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        figure = tmp_path / f"figure{suffix}"
+        assert main([command, str(points), "--plot", str(figure), "-q"]) == 0
+        assert figure.read_bytes().startswith(head)
+
+
+def test_the_summary_says_all_and_quiet_says_nothing(points, capsys):
+    assert main(["affinity", str(points)]) == 0
+    said = capsys.readouterr().out
+    for part in ("90 in 5 dimensions", "eps = 1 x mean cost", "a row", "components", "marginal "):
+        assert part in said
+    assert "all 4,005 pairs" in said
+    assert "peak memory" in said
+    assert main(["affinity", str(points), "--eps", "0.01", "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_warnings_and_the_log_are_a_line_each(points, capsys):
+    assert main(["affinity", str(points), "--eps", "0.01", "-v", "--json"]) == 0
+    said = capsys.readouterr()
+    lines = said.err.splitlines()
+    assert lines[0] == f"sparrot: read 90 points with 5 features from {points}"
+    assert lines[1].startswith("sparrot: warning: the graph has ")
+    assert len(lines) == 2
+    assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["affinity", "missing.npy"], 2, "there is no file"),
+        (["affinity", "points.txt"], 2, "points are read from"),
+        (["affinity", "nan.csv"], 2, "drop or impute"),
+        (["affinity", "points.npy", "--eps", "-1"], 2, "eps must be positive"),
+        (["affinity", "points.npy", "--eps", "joined"], 2, "'connected'"),
+        (["affinity", "points.npy", "--metric", "miles"], 2, "'cosine'"),
+        (["affinity", "points.npy", "-o", "a.csv"], 2, ".npz .h5ad .mtx"),
+        (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png .pdf .svg"),
+        (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),
+        (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),
+        (["embed", "points.npy", "--components", "1", "--plot", "a.png"], 2, "--components 2"),
+        (["cluster", "points.npy", "--eps", "50", "--clusters", "90"], 2, "from 1 to 89"),
+        (["affinity", "points.npy", "--max-iter", "1", "-o", "a.npz"], 3, "raise max_iter"),
+    ],
+)
+def test_what_goes_wrong_is_one_line_and_a_code(
+    arguments, code, complaint, points, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nan.csv").write_text("1,2\nnan,3\n")
+    assert main([*arguments, "--json"]) == code
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert said.err.count("\n") == 1
+    assert json.loads(said.out)["exit_code"] == code
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["nan.csv", "points.npy"]
+
+
+def test_a_checkpoint_is_written_and_gone_on_from(tmp_path, capsys):
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((2000, 10)))
+    checkpoint = tmp_path / "held"
+    asked = ("affinity", tmp_path / "points.npy", "--perplexity", "20", "--checkpoint", checkpoint)
+    first = told(capsys, *asked)
+    assert checkpoint.exists()
+    assert told(capsys, *asked)["eps"] == pytest.approx(first["eps"], rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def long_work(tmp_path_factory):
+    """Points that take many seconds: no module but the command's own is slow to load."""
+    file = tmp_path_factory.mktemp("long") / "points.npy"
+    np.save(file, np.random.default_rng(0).standard_normal((40_000, 100)).astype(np.float32))
+    return file
+
+
+def start(long_work, output, **streams):
+    command = [sys.executable, "-m", "sparrot", "affinity", long_work, "-o", output, "-v"]
+    return subprocess.Popen(command, text=True, **streams)
+
+
+def test_an_interrupted_run_leaves_nothing_and_draws_no_bar_into_a_pipe(long_work, tmp_path):
+    with start(long_work, tmp_path / "a.npz", stderr=subprocess.PIPE) as running:
+        assert running.stderr.readline().startswith("sparrot: read 40000 points")
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        rest = running.stderr.read()
+    assert running.returncode == 130
+    assert rest.endswith("sparrot: interrupted; no file was left half written\n")
+    assert all(line.startswith("sparrot: ") for line in rest.splitlines())  # and no bar
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_gets_a_bar(long_work, tmp_path):
+    ours, theirs = pty.openpty()
+    running = start(long_work, tmp_path / "a.npz", stderr=theirs)
+    os.close(theirs)
+    said = ""
+    while "tiles, " not in said:
+        said += os.read(ours, 1000).decode()
+    running.send_signal(signal.SIGINT)
+    try:
+        while chunk := os.read(ours, 1000).decode():
+            said += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    assert running.wait(timeout=60) == 130
+    assert re.search(r"\r\x1b\[Kscreening pass \d+ \[", said)
+    assert said.endswith("\r\x1b[Ksparrot: interrupted; no file was left half written\r\n")
+    os.close(ours)

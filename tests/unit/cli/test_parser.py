@@ -1,0 +1,55 @@
+import pytest
+
+from sparrot.cli import main
+
+COMMANDS = (
+    "affinity",
+    "embed",
+    "cluster",
+    "path",
+    "tsne",
+    "report",
+    "info",
+    "reproduce",
+    "demo",
+    "completion",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(command, capsys):
+    with pytest.raises(SystemExit) as done:
+        main([command, "--help"])
+    assert done.value.code == 0
+    said = capsys.readouterr().out
+    assert f"  sparrot {command} " in said.split("example")[1]
+
+
+def test_the_help_of_all_names_every_command_and_exit_code(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    listed = [line.split()[0] for line in said.splitlines() if line.startswith("    ")]
+    assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
+    assert "0 fine, 2 bad input, 3 not converged, 130 interrupted" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "required: COMMAND"),
+        (["affinity"], "required: FILE"),
+        (["affinity", "x.npy", "--kind", "qott"], "invalid choice: 'qott'"),
+        (["embed", "x.npy", "--kind", "magic"], "invalid choice: 'magic'"),
+        (["affinity", "x.npy", "--eps", "1", "--perplexity", "30"], "not allowed with"),
+        (["affinity", "x.npy", "--pca", "few"], "invalid int value"),
+    ],
+)
+def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(arguments)
+    assert done.value.code == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+    assert "--help" in said
