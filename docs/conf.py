@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
-from importlib.util import find_spec
 from typing import Any
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -25,13 +23,11 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # formulas without a network
 ]
-# Formulas without a network, where the package is there.
-if find_spec("sphinx_mathjax_offline"):
-    extensions.append("sphinx_mathjax_offline")
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
 templates_path = ["_templates"]
-default_role = "literal"  # as the docstrings mean their backticks
+default_role = "py:obj"  # backticks of docstrings: a link where there is something to link to
 suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "amsmath", "deflist"]
@@ -51,18 +47,18 @@ autosummary_filename_map = {
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "doc_module": ("sparrot",),
     "reference_url": {"sparrot": None},
     "backreferences_dir": "api/used",
     "min_reported_time": 1e6,
     "show_signature": False,
+    "capture_repr": (),
     "image_scrapers": ("matplotlib",),
     "matplotlib_animations": False,
     "remove_config_comments": True,
 }
-warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sparrot"

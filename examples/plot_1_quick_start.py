@@ -7,6 +7,7 @@ closed curve, and each was moved by noise of a strength that varies along the cu
 eigenvectors of the QOT graph are a circle again.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import numpy as np
 
 import sparrot

@@ -8,6 +8,7 @@ k-NN graph all edges lead to the narrow cluster. The potential of QOT pays for e
 noise, and the graph has three clusters.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 
 import sparrot
@@ -18,7 +19,9 @@ scores = {}
 for name, graph in graphs.items():
     model = sparrot.SpectralClustering(3, affinity="precomputed").fit(graph.matrix)
     scores[name] = sparrot.metrics.nmi(mixture.labels, model.labels_)
-print("mutual information with the truth:", scores)
+print(
+    *(f"{name}: mutual information with the truth {s:.2f}" for name, s in scores.items()), sep="\n"
+)
 assert scores["QOT"] > 0.8
 assert scores["k-NN"] < 0.1
 

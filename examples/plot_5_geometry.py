@@ -6,6 +6,7 @@ From the affinity alone, without coordinates: distances along a curve that noise
 hides, and a path of measures that moves along it instead of jumping across.
 """
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 
