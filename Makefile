@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: .venv/plot.done
 	$(BIN)/sparrot demo --output $(OUT)
@@ -19,8 +19,12 @@ lint: .venv/lint.done
 bench: .venv/bench.done
 	$(BIN)/python benchmarks/solver.py
 
+docs: .venv/docs.done
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build
+	@echo "Open docs/_build/index.html"
+
 clean:
-	rm -rf .venv $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(OUT) docs/_build docs/gallery docs/api/generated docs/api/used .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

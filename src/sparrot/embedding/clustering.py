@@ -38,7 +38,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     labels_ : (n,) cluster of each point.
     n_clusters_ : the number of clusters.
     eigenvalues_ : leading eigenvalues, one more than clusters (or than `max_clusters`).
-    embedding_ : (n, n_clusters_) eigenfunctions that were clustered.
+    embedding_ : (n, k) eigenfunctions that were clustered.
     affinity_ : (n, n) matrix.
 
     Examples

@@ -1,0 +1,92 @@
+"""The gallery and the code on the pages, run as they stand: their asserts are the check."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sparrot
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+WRITTEN = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
+PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in WRITTEN)]
+NEEDS = {
+    "plot_6_scanpy.py": "scanpy",
+    "plot_7_tsne.py": "openTSNE",
+    "docs/guide/scanpy.md": "scanpy",
+}
+OWN_TEST = "docs/integrations.md"  # in test_integrations.py
+UNCOMPILED = "plot_8_umap.py"  # umap-learn spends a minute on compilation
+ROOMS = ("datasets", "embedding", "geometry", "metrics", "operators", "plot", "report", "sc")
+
+
+def python_blocks(page):
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def public_names():
+    """Every public name but the modules themselves, by the path that a user types."""
+    own = {name for name in sparrot.__all__ if name not in (*ROOMS, "errors")}
+    for room in ROOMS:
+        module = getattr(sparrot, room)
+        names = getattr(module, "__all__", None) or [
+            name
+            for name, value in vars(module).items()
+            if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
+        ]
+        own |= {
+            f"{room}.{name}" for name in names if name not in sparrot.__all__ or room != "embedding"
+        }
+    return own
+
+
+@pytest.mark.filterwarnings("ignore")  # of packages that are not ours
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_the_gallery_runs_and_its_numbers_hold(example):
+    text = example.read_text()
+    assert re.search(r"^assert .*\d", text, re.MULTILINE), "an example asserts a number"
+    if example.name == UNCOMPILED:
+        pytest.importorskip("umap")
+        run_uncompiled(example)
+        return
+    if example.name in NEEDS:
+        pytest.importorskip(NEEDS[example.name])
+    runpy.run_path(str(example))
+
+
+def run_uncompiled(example):
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, str(example)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("page", [p for p in PAGES if p != OWN_TEST and python_blocks(p)])
+def test_the_code_on_the_pages_runs(page):
+    if page in NEEDS:
+        pytest.importorskip(NEEDS[page])
+    names = {}
+    for block in python_blocks(page):  # one page, one session
+        exec(block, names)
+
+
+def test_the_reference_lists_every_public_name_and_no_other():
+    pages = (ROOT / "docs" / "api").glob("*.rst")
+    text = "".join(page.read_text() for page in pages if page.name != "index.rst")
+    listed = re.findall(r"^   ([A-Za-z0-9_.]+)$", text, re.MULTILINE)
+    assert sorted(listed) == sorted(public_names())
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" not in target:
+                assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
