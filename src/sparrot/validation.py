@@ -9,11 +9,13 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
+from sparrot.arrays import refuse_other_things, why_no_matrix
 from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray, PointArray
 
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
+_LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
 
 
 def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
@@ -39,6 +41,7 @@ def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
 
 def as_array(X: Any, name: str = "X") -> PointArray:
     """A finite C-contiguous matrix of float32 or float64; sparse input is made dense."""
+    refuse_other_things(X, name)
     if issparse(X):
         require_memory(
             8.0 * X.shape[0] * X.shape[1],
@@ -56,8 +59,10 @@ def as_array(X: Any, name: str = "X") -> PointArray:
             input_name=name,
         )
     except ValueError as error:
-        raise InvalidInputError(str(error)) from error
-    if not np.isfinite(array.sum()):  # cheap, and right unless finite numbers overflow
+        raise InvalidInputError(why_no_matrix(X, name, error)) from error
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total):  # cheap, and right unless finite numbers overflow
         _raise_where_not_finite(array, name)
     return array
 
@@ -117,15 +122,22 @@ def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
 
 def as_positive(value: Any, name: str, hint: str) -> float:
     """A positive finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be a number, got {value!r}; {hint}")
+    if not 0 < float(value) < np.inf:
         raise InvalidInputError(f"{name} must be positive and finite, got {value!r}; {hint}")
     return float(value)
 
 
-def as_tolerance(value: Any) -> float:
-    """A marginal error to reach."""
-    hint = "it is the largest error of a row sum, 1e-8 is a good choice"
-    return as_positive(value, "tol", hint)
+def as_tolerance(value: Any, what: str = "error of a row sum") -> float:
+    """An error to reach, above the rounding of float64."""
+    hint = f"it is the largest {what}, 1e-8 is a good choice"
+    tol = as_positive(value, "tol", hint)
+    if tol < _LEAST_TOLERANCE:
+        raise InvalidInputError(
+            f"tol={tol:g} is below the rounding of float64, and cannot be reached; {hint}"
+        )
+    return tol
 
 
 def as_max_iter(value: Any) -> int | None:

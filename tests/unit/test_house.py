@@ -13,7 +13,7 @@ SOURCE = Path(sparrot.__file__).parent
 # Data flows down this list; an import may only point up it.
 FLOW = [
     ("types", "errors", "kernels", "files"),
-    ("extras",),
+    ("extras", "arrays"),
     ("engine",),
     ("validation",),
     ("cost",),

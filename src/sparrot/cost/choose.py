@@ -34,11 +34,8 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
                 "for a matrix of any sign use sparrot.project(-C / eps)"
             )
         return cost
-    if metric in ("sqeuclidean", "cosine"):
-        cost = PointCost(_unit_rows(X) if metric == "cosine" else X)
-    else:
-        D = _distances(X, X, metric)
-        cost = MatrixCost((D + D.T) / 2)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        cost = _from_points(X, metric)
     size = float(np.abs(X).max())
     if not (_ROUNDING * size) * (_ROUNDING * size) < cost.unit < np.inf:
         raise InvalidInputError(
@@ -47,6 +44,13 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
             "give points that differ, or rescale them"
         )
     return cost
+
+
+def _from_points(X: PointArray, metric: str) -> PointCost | MatrixCost:
+    if metric in ("sqeuclidean", "cosine"):
+        return PointCost(_unit_rows(X) if metric == "cosine" else X)
+    D = _distances(X, X, metric)
+    return MatrixCost((D + D.T) / 2)
 
 
 def costs_to(Y: PointArray, metric: str) -> Callable[[PointArray], FloatArray]:

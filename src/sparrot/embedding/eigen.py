@@ -23,7 +23,7 @@ from sparrot.embedding.solvers import SOLVERS, Pairs, solve_pairs
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError
 from sparrot.operators.normalise import degrees, scaled
 from sparrot.types import FloatArray, IntArray
-from sparrot.validation import as_affinity, as_choice, as_count, as_positive
+from sparrot.validation import as_affinity, as_choice, as_count, as_tolerance
 
 COMPONENTS = ("warn", "largest", "each", "error")
 
@@ -119,7 +119,7 @@ def eigenpairs(
     """
     components = as_choice(components, "components", COMPONENTS)
     solver = as_choice(solver, "solver", SOLVERS)
-    tol = as_positive(tol, "tol", "it is the largest residual, 1e-8 is a good choice")
+    tol = as_tolerance(tol, "residual")
     W = as_affinity(W)
     k = as_count(k, "k, the number of eigenpairs,", W.shape[0] - 1)
     degree = degrees(W)

@@ -22,8 +22,7 @@ def require_memory(
     available = memory_budget(max_memory)
     if n_bytes > available:
         raise NotEnoughMemoryError(
-            f"{what} needs about {n_bytes / 1e9:.3g} GB, "
-            f"and {available / 1e9:.3g} GB are available; {remedy}"
+            f"{what} needs about {_said(n_bytes)}, and {_said(available)} are available; {remedy}"
         )
 
 
@@ -31,6 +30,10 @@ def memory_budget(max_memory: float | None) -> float:
     """Bytes that may be taken: what is available, but no more than the user allows."""
     available = available_memory()
     return available if max_memory is None else min(available, max_memory)
+
+
+def _said(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.3g} MB"
 
 
 def _system_available() -> float:

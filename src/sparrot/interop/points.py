@@ -32,8 +32,9 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
         * `.npy`: a matrix;
         * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
           of `scipy.sparse.save_npz` is read as such;
-        * `.csv`, `.tsv`: numbers, with or without a header and a first column of row names. A
-          first column is row names if it is not numbers, or if the header has no name for it;
+        * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
+          column of row names. A first column is row names if it is not numbers, or if the header
+          has no name for it. A first line 0, 1, 2, ... is a header;
         * `.parquet`: all columns but the index must be numbers (extra `parquet`);
         * `.h5ad`: `X`, or what `array` says: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
         * `.mtx`: a sparse matrix as it is; files of 10x Genomics have cells in columns, transpose
@@ -56,7 +57,7 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
            [3., 4.]])
     """
     source = Path(path)
-    reader = _READERS.get(source.suffix)
+    reader = _READERS.get(_ending(source))
     if reader is None:
         raise InvalidInputError(
             f"points are read from {' '.join(_READERS)} files, got {str(source)!r}; anything else "
@@ -69,6 +70,10 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
     points = _checked(reader(source, array), source)
     _log.info("read %d points with %d features from %s", *points.shape, source)
     return points
+
+
+def _ending(source: Path) -> str:
+    return "".join(source.suffixes[-2:]) if source.suffix == ".gz" else source.suffix
 
 
 def _checked(points: Any, source: Path) -> Any:
@@ -171,6 +176,8 @@ _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".npz": _read_npz,
     ".csv": lambda source, array: read_text(source, ","),
     ".tsv": lambda source, array: read_text(source, "\t"),
+    ".csv.gz": lambda source, array: read_text(source, ","),
+    ".tsv.gz": lambda source, array: read_text(source, "\t"),
     ".parquet": _read_parquet,
     ".h5ad": _read_h5ad,
     ".mtx": _read_mtx,

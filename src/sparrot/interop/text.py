@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import logging
+import zlib
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -19,33 +21,60 @@ _log = logging.getLogger(__name__)
 def read_text(source: Path, delimiter: str) -> FloatArray:
     """The matrix of a text file.
 
-    The first line is a header if a field after the first is no number, or if these just count
-    0, 1, 2, ... beside a first that is none. The first column is row names if its first field below
-    the header is no number, if the header leaves it unnamed or names it beside mere counts (as
-    pandas writes an index), or if the header is one field shorter than the rows (as R writes
-    tables).
+    The first line is a header if a field after the first is no number, or if the fields (the first
+    left out, if it is none) just count 0, 1, 2, ..., as pandas names columns without names. The
+    first column is row names if its first field below the header is no number, if the header leaves
+    it unnamed or names it beside mere counts (as pandas writes an index), or if the header is one
+    field shorter than the rows (as R writes tables).
     """
     first, second = _first_lines(source, delimiter)
     header = _is_header(first)
     row = second if header else first
     if not row:
-        raise InvalidInputError(f"{source} has no rows of numbers")
+        raise InvalidInputError(
+            f"{source} has no rows of numbers{_other_separator(first, delimiter)}"
+        )
     short = header and len(first) == len(row) - 1
     unnamed = header and (first[0].strip() == "" or _counts(first))
     names = short or unnamed or not _is_number(row[0])
     columns = [""] * short + first if header else [str(k) for k in range(len(row))]
-    _require_numbers(row, columns, int(names), source)
+    _require_numbers(row, columns, int(names), source, delimiter)
     _log.info("%s: %s header, %s row names", source, *("a" if w else "no" for w in (header, names)))
     X = _numbers(source, delimiter, header, bool(names))
+    _say_if_doubtful(first, X, header, bool(names), source)
     return X[:, int(names) :]
+
+
+def _say_if_doubtful(
+    first: list[str], X: FloatArray, header: bool, names: bool, source: Path
+) -> None:
+    """Log what was decided where the file could be read in two ways."""
+    if first == ["0"]:
+        _log.warning("%s: the first line is 0, and was taken for a point, not for a header", source)
+    elif _just_counts(first):
+        _log.warning(
+            "%s: the first line counts from 0 to %d, and was taken for a header, not for a point",
+            source,
+            len(first) - 1,
+        )
+    if header and not names and X.shape[1] > 1 and np.array_equal(X[:, 0], np.arange(len(X))):
+        _log.warning(
+            "%s: the first column, %r, counts the rows, and was taken for a feature; drop it if it "
+            "is an index",
+            source,
+            first[0],
+        )
 
 
 def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
     try:
-        with source.open(newline="", encoding="utf-8-sig") as file:
+        opened = gzip.open if source.suffix == ".gz" else open
+        with opened(source, "rt", newline="", encoding="utf-8-sig") as file:
             lines = list(islice(filter(None, csv.reader(file, delimiter=delimiter)), 2))
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{source} is not text in UTF-8 ({error})") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InvalidInputError(f"{source} is not a whole .gz file ({error})") from error
     if not lines:
         raise InvalidInputError(f"{source} is empty")
     return lines[0], lines[1] if len(lines) > 1 else []
@@ -53,7 +82,8 @@ def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
 
 def _is_header(first: list[str]) -> bool:
     single = len(first) == 1 and not _is_number(first[0])
-    return single or _counts(first) or not all(map(_is_number, first[1:]))
+    counts = _counts(first) or _just_counts(first)
+    return single or counts or not all(map(_is_number, first[1:]))
 
 
 def _counts(first: list[str]) -> bool:
@@ -62,7 +92,26 @@ def _counts(first: list[str]) -> bool:
     return len(first) > 1 and not _is_number(first[0]) and first[1:] == numbers
 
 
-def _require_numbers(row: list[str], columns: list[str], start: int, source: Path) -> None:
+def _just_counts(first: list[str]) -> bool:
+    """Whether the fields are 0, 1, 2, ... and more than one."""
+    return len(first) > 1 and first == [str(k) for k in range(len(first))]
+
+
+def _other_separator(row: list[str], delimiter: str) -> str:
+    """What to say of a line that looks as if its fields were separated otherwise."""
+    blank = len(row) == 1 and len(row[0].split()) > 1
+    found = [s for s in ";|\t," if s != delimiter and any(s in field for field in row)]
+    if not found and not blank:
+        return ""
+    return (
+        f"; its fields seem to be separated by {(found or [' '])[0]!r} and not {delimiter!r}: "
+        "write it with ',' as .csv or with tabs as .tsv, and with decimal points"
+    )
+
+
+def _require_numbers(
+    row: list[str], columns: list[str], start: int, source: Path, delimiter: str
+) -> None:
     words = [
         f"{name!r} ({field!r})"
         for name, field in list(zip(columns, row, strict=False))[start:]
@@ -72,7 +121,7 @@ def _require_numbers(row: list[str], columns: list[str], start: int, source: Pat
         raise InvalidInputError(
             f"all columns of {source} but the first must be numbers, and these are not: "
             f"{', '.join(words[:5]) or 'there are none'}; drop what is no feature and impute what "
-            "is missing"
+            f"is missing{_other_separator(row, delimiter)}"
         )
 
 
@@ -89,7 +138,7 @@ def _numbers(source: Path, delimiter: str, header: bool, names: bool) -> FloatAr
             ndmin=2,
             encoding="utf-8-sig",
         )
-    except ValueError as error:
+    except (ValueError, EOFError, zlib.error) as error:
         raise InvalidInputError(
             f"{source} is not a table of numbers: {error} (rows counted from the first below the "
             "header); repair that line, or impute what is missing"

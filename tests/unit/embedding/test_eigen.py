@@ -142,10 +142,10 @@ def test_user_errors_are_named(form):
 
 def test_failure_is_loud_and_keeps_the_best_pairs():
     with pytest.raises(NotConvergedError, match="residuals up to") as raised:
-        eigenpairs(ring_graph(3000), 3, solver="lobpcg", tol=1e-15)
+        eigenpairs(ring_graph(3000), 3, solver="lobpcg", tol=1e-14)
     best = raised.value.result
     assert best.values[0] == pytest.approx(1)
-    assert 1e-15 < best.residuals.max() < 1e-2
+    assert 1e-14 < best.residuals.max() < 1e-2
 
 
 def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch):

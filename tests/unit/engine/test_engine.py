@@ -48,3 +48,5 @@ def test_memory_is_asked_for_before_it_is_taken():
     require_memory(1, what="a byte", remedy="none")
     with pytest.raises(NotEnoughMemoryError, match=r"needs about .* GB.*; buy more"):
         require_memory(1e18, what="too much", remedy="buy more")
+    with pytest.raises(NotEnoughMemoryError, match=r"needs about 2 MB, and 0.5 MB are available"):
+        require_memory(2e6, what="little", remedy="allow more", max_memory=5e5)

@@ -29,6 +29,9 @@ WRITERS = {
     "numbered.csv": lambda path: frame().reset_index(drop=True).to_csv(path),
     "counted.csv": lambda path: pd.DataFrame(X).to_csv(path),
     "counted and named.csv": lambda path: pd.DataFrame(X).to_csv(path, index_label="cell"),
+    "counted header.csv": lambda path: pd.DataFrame(X).to_csv(path, index=False),
+    "packed.csv.gz": lambda path: frame().to_csv(path),
+    "packed.tsv.gz": lambda path: pd.DataFrame(X).to_csv(path, sep="\t", index=False),
     "both.tsv": lambda path: frame().to_csv(path, sep="\t"),
     "marked.csv": lambda path: frame().to_csv(path, index=False, encoding="utf-8-sig"),
     "plain.parquet": lambda path: frame().to_parquet(path, index=False),
@@ -91,6 +94,11 @@ def test_arrays_are_named(tmp_path):
         ("a.csv", "1,2\n3,4,5\n", "not a table of numbers"),
         ("a.csv", "1,2\n3,nan\n", "NaN at row 1, column 1"),
         ("a.csv", "cell\nx\n", "there are none"),
+        ("a.csv", "a;b\n1;2\n", "separated by ';' and not ','"),
+        ("a.csv", "1,5;2,5\n", "separated by ';'"),
+        ("a.csv", "1 2\n3 4\n", "separated by ' '"),
+        ("a.tsv", "a,b\n1,2\n", r"separated by ',' and not '\\t'"),
+        ("a.csv.gz", "1,2\n", "not a whole .gz"),
         ("a.mtx", "hello", "not a whole .mtx"),
         ("a.npy", "hello", "not a whole .npy"),
         ("a.npz", "hello", "not a whole .npz"),
@@ -103,6 +111,28 @@ def test_wrong_files_are_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(InvalidInputError, match=message):
         sparrot.read_points(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "said"),
+    [
+        ("0,1,2\n5,6,7\n", (1, 3), "from 0 to 2, and was taken for a header"),
+        ("0\n1\n", (2, 1), "taken for a point"),
+        ("id,a\n0,5\n1,7\n", (2, 2), "'id', counts the rows, and was taken for a feature"),
+    ],
+)
+def test_what_is_doubtful_is_said(tmp_path, caplog, text, shape, said):
+    (tmp_path / "a.csv").write_text(text)
+    with caplog.at_level("WARNING", "sparrot"):
+        assert sparrot.read_points(tmp_path / "a.csv").shape == shape
+    assert said in caplog.text
+
+
+def test_what_is_plain_is_not_remarked_on(tmp_path, caplog):
+    frame().to_csv(tmp_path / "a.csv")
+    with caplog.at_level("WARNING", "sparrot"):
+        sparrot.read_points(tmp_path / "a.csv")
+    assert caplog.text == ""
 
 
 def test_wrong_contents_are_named(tmp_path):

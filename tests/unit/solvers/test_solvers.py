@@ -124,7 +124,7 @@ def test_non_convergence_is_an_error_that_keeps_the_result(solver):
 
 
 def test_a_tolerance_below_rounding_is_refused_not_looped_over():
-    with pytest.raises(sparrot.NotConvergedError):
+    with pytest.raises(sparrot.InvalidInputError, match="below the rounding of float64"):
         sparrot.qot(points("gaussian", 100), tol=1e-18)
 
 
