@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sparrot.errors import (
         AffinityWarning,
         InvalidInputError,
+        MissingDataError,
         MissingExtraError,
         NotConvergedError,
         NotEnoughMemoryError,
@@ -86,6 +87,7 @@ _HOME = {
     "KNN": "affinity",
     "KNeighborsTransformer": "affinity",
     "MAGIC": "affinity",
+    "MissingDataError": "errors",
     "MissingExtraError": "errors",
     "NotConvergedError": "errors",
     "NotEnoughMemoryError": "errors",
@@ -149,6 +151,7 @@ __all__ = [
     "GaussianL2",
     "InvalidInputError",
     "KNeighborsTransformer",
+    "MissingDataError",
     "MissingExtraError",
     "NotConvergedError",
     "NotEnoughMemoryError",

@@ -25,6 +25,10 @@ class MissingExtraError(SparrotError, ImportError):
     """An optional package is needed; the message names the extra that brings it."""
 
 
+class MissingDataError(SparrotError, FileNotFoundError):
+    """A data set is not here and cannot be fetched; the message says where it was looked for."""
+
+
 class NotConvergedError(SparrotError, RuntimeError):
     """The solver stopped before the marginal error reached `tol`.
 

@@ -8,4 +8,8 @@ EXPERIMENTS = (
     "torus",
     "spiral",
     "spiral-dimensions",
+    "mixture",
+    "digits",
+    "single-cell",
+    "batch-effects",
 )

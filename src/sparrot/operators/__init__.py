@@ -1,5 +1,6 @@
 """Affinity -> operators on functions on the points."""
 
+from sparrot.operators.coarse import coarse_grained
 from sparrot.operators.grounded import grounded_solver
 from sparrot.operators.heat import heat_kernel, heat_operator
 from sparrot.operators.heat_time import heat_time
@@ -13,6 +14,7 @@ from sparrot.operators.signals import interpolate, smooth
 
 __all__ = [
     "alpha_normalisation",
+    "coarse_grained",
     "grounded_solver",
     "heat_kernel",
     "heat_operator",

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
+from sparrot.operators import coarse_grained
 from sparrot.plot.style import SEQUENTIAL, in_order, new_axes, room_for
 from sparrot.types import FloatArray
 from sparrot.validation import as_affinity
@@ -48,7 +49,7 @@ def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
     place = np.empty(n, dtype=np.int64)
     place[np.argsort(blocks, kind="stable")] = np.arange(n)
     ax = new_axes(ax, size=(5.0 + room_for(names), 4.4))
-    image = _pixels(W, place)
+    image = coarse_grained(W, place, _PIXELS)
     drawn = ax.imshow(
         np.ma.masked_equal(image, 0),
         extent=(0, n, n, 0),
@@ -72,17 +73,6 @@ def _blocks(labels: Any, n: int) -> tuple[Any, Any]:
         raise InvalidInputError(f"labels must be {n} categories, got shape {labels.shape}")
     place = {name: block for block, name in enumerate(in_order(labels))}
     return list(place), np.array([place[str(label)] for label in labels])
-
-
-def _pixels(W: Any, place: Any) -> FloatArray:
-    """Mean entry of each pixel: a sum over entries, divided by the area of the pixel."""
-    n = len(place)
-    m = min(n, _PIXELS)
-    pixel = place * m // n
-    row, col = W.coords
-    total = np.bincount(pixel[row] * m + pixel[col], weights=W.data, minlength=m * m)
-    width = np.bincount(pixel, minlength=m)
-    return total.reshape(m, m) / np.outer(width, width)
 
 
 def _mark_blocks(ax: Any, names: Any, sizes: Any) -> None:

@@ -1,0 +1,68 @@
+"""Figure of batch effects: cells, potentials, affinities, layouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparrot.plot.clusters import image, points
+from sparrot.plot.paper import panel, paper_style
+from sparrot.plot.style import colours
+
+_METHODS = ("QOT", "EOT", "k-NN", "Gaussian")
+_LAID_OUT = ("default", "QOT", "EOT", "k-NN")
+
+
+def draw(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Data and potentials; affinities by type and batch; layouts by type, and by batch."""
+    with paper_style() as plt:
+        figure = plt.figure(figsize=(14, 13.5), layout="constrained")
+        top, middle, bottom = figure.subfigures(3, 1, height_ratios=(1, 1, 2))
+        _data(top.subplots(1, 4), numbers)
+        _affinities(middle.subplots(1, 4), numbers)
+        _layouts(bottom.subplots(2, 4), numbers)
+    return {"": figure}
+
+
+def _data(panels: Any, numbers: dict[str, Any]) -> None:
+    batches = [f"{b} reads" for b in numbers["batches"]]
+    for axes, letter, labels in zip(panels, "ab", (numbers["types"], batches), strict=False):
+        points(axes, numbers["principal"], labels, size=4)
+        axes.set(xlabel="PC 1", ylabel="PC 2")
+        panel(axes, letter, {"a": "types", "b": "batches"}[letter])
+    for axes, letter, method in zip(panels[2:], "cd", ("QOT", "EOT"), strict=True):
+        _potentials(axes, np.asarray(numbers["potentials"][method]), numbers["batches"])
+        panel(axes, letter, rf"potential of {method}")
+
+
+def _potentials(axes: Any, u: Any, batches: Any) -> None:
+    names = sorted(set(batches))
+    bins = np.linspace(*np.percentile(u, [0.5, 99.5]), 40)
+    for name, colour in zip(names, colours(len(names)), strict=True):
+        chosen = u[np.asarray(batches) == name]
+        axes.hist(np.clip(chosen, bins[0], bins[-1]), bins, color=colour, alpha=0.6, label=name)
+    axes.set(xlabel="u over the mean cost", ylabel="cells")
+    axes.legend(title="reads", fontsize=8, title_fontsize=8)
+
+
+def _affinities(panels: Any, numbers: dict[str, Any]) -> None:
+    keys = [f"{t} {b:05d}" for t, b in zip(numbers["types"], numbers["batches"], strict=True)]
+    sizes = np.unique(keys, return_counts=True)[1]
+    rows = {row["method"]: row for row in numbers["affinities"]}
+    for axes, letter, method in zip(panels, "efgh", _METHODS, strict=True):
+        image(axes, numbers["images"][method], sizes)
+        said = f"NMI {rows[method]['nmi']:.2f}, mixing {rows[method]['mixing']:.2f}"
+        axes.set_xlabel(f"by type, then reads\n{said}")
+        panel(axes, letter, method)
+
+
+def _layouts(panels: Any, numbers: dict[str, Any]) -> None:
+    batches = [f"{b} reads" for b in numbers["batches"]]
+    rows = {row["method"]: row for row in numbers["layouts"]}
+    for j, method in enumerate(_LAID_OUT):
+        for i, labels in enumerate((numbers["types"], batches)):
+            points(panels[i, j], numbers["embeddings"][method], labels, size=4, legend=j == 0)
+        said = f"mixing {rows[method]['mixing']:.2f}, purity {rows[method]['purity']:.2f}"
+        panels[1, j].set_xlabel(said)
+        panel(panels[0, j], "ijkl"[j], f"t-SNE, {method}")
