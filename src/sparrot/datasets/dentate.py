@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import csv
 import os
-from hashlib import sha256 as sha256_of
+import shutil
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -28,7 +29,7 @@ from sparrot.types import FloatArray
 URL = "http://pklab.med.harvard.edu/velocyto/DentateGyrus/DentateGyrus.loom"
 _FILES = ("dentate/DentateGyrus.loom", "dentate/DentateGyrus.h5ad", "DentateGyrus.loom")
 _PROBABILITIES = {"start": "dentate/start_probs.csv", "end": "dentate/end_probs.csv"}
-_BLOCK = 2048  # cells, or bytes times 512, read at a time
+_BLOCK = 2048  # cells read at a time
 
 
 def load_dentate_gyrus(
@@ -88,10 +89,12 @@ def _fetch(url: str) -> Path:
         raise MissingDataError(f"set {VARIABLE} to the folder that the download is to be put in")
     place = folder / _FILES[0]
     try:
-        with urlopen(url, timeout=60) as source, whole_file(place) as temporary:
-            with temporary.open("wb") as target:
-                while block := source.read(512 * _BLOCK):
-                    target.write(block)
+        with (
+            urlopen(url, timeout=60) as source,
+            whole_file(place) as temporary,
+            temporary.open("wb") as target,
+        ):
+            shutil.copyfileobj(source, target)
     except OSError as error:
         raise MissingDataError(f"{url} could not be fetched: {error}") from error
     with whole_file(_beside(place)) as temporary:
@@ -113,11 +116,8 @@ def _beside(place: Path) -> Path:
 
 
 def _checksum(place: Path) -> str:
-    found = sha256_of()
     with place.open("rb") as file:
-        while block := file.read(512 * _BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _read_loom(place: Path) -> tuple[Any, Any, Any, csr_array, FloatArray]:
@@ -134,9 +134,9 @@ def _read_loom(place: Path) -> tuple[Any, Any, Any, csr_array, FloatArray]:
             layout = np.stack([column[key][:] for key in ("TSNE1", "TSNE2")], axis=1)
             genes = file["row_attrs"]["Gene"].asstr()[:]
     except (KeyError, OSError) as error:
-        raise InvalidInputError(f"{place} is not the loom file of the dentate gyrus: {error}") from (
-            error
-        )
+        raise InvalidInputError(
+            f"{place} is not the loom file of the dentate gyrus: {error}"
+        ) from (error)
     return names, genes, types, csr_array(vstack(blocks)), layout.astype(np.float64)
 
 

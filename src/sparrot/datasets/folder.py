@@ -1,4 +1,4 @@
-"""Where real data is: files in the folder that `SPARROT_DATA` names; none is part of the package."""
+"""Where real data is: in the folder that `SPARROT_DATA` names; none comes with the package."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
 
 from sparrot.affinity import Affinity, eot, gaussian, knn, perplexity, qot
@@ -63,16 +62,12 @@ class Simulated:
 def simulated(parameters: Parameters) -> Simulated:
     """The cells, read again at two depths, and preprocessed as the others."""
     rng = np.random.default_rng(parameters.seed)
-    cells = load_pbmc_facs().sample(parameters.n, rng)
-    genes = variable_genes(cells, parameters.n_genes)
-    cells = replace(cells, X=csr_array(cells.X[:, genes]), genes=cells.genes[genes])
+    cells = variable_genes(load_pbmc_facs().sample(parameters.n, rng), parameters.n_genes)
     cells = cells.take(np.flatnonzero(cells.X.sum(axis=1) > 0))
     n = cells.X.shape[0]
     batch = rng.permutation(n) % 2
     reads = np.asarray(parameters.reads)[batch]
-    cells = replace(
-        cells, X=downsampled(cells.X, reads, rng), columns={"reads": reads}
-    )
+    cells = replace(cells, X=downsampled(cells.X, reads, rng), columns={"reads": reads})
     X, cells = expression(cells, parameters.n_genes, min_genes=1)
     order = np.lexsort((cells.columns["reads"], cells.types))
     return Simulated(X[order], cells.types[order], cells.columns["reads"][order])

@@ -104,15 +104,15 @@ def _picture(parameters: Parameters, method: str, target: float | None = None) -
     }
 
 
-def explained(V: FloatArray, indicator: Any) -> float:
-    """The share of an indicator's variance that a linear function of V explains.
+def explained(V: FloatArray, values: Any) -> float:
+    """The share of the variance of values that a linear function of V explains.
 
     Examples
     --------
     >>> explained(np.array([[0.0], [0.0], [2.0], [2.0]]), [False, False, True, True])
     1.0
     """
-    y = np.asarray(indicator, dtype=np.float64)
+    y = np.asarray(values, dtype=np.float64)
     A = np.column_stack([np.ones(len(y)), V])
     left = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
     return round(1 - float(left @ left) / float(np.square(y - y.mean()).sum()), 6)
@@ -141,6 +141,7 @@ def _ones(parameters: Parameters, method: str = "QOT", target: float | None = No
         "layout": layout,
         "slant": judge.rounded(data.slant, 4),
         "correlation": abs(float(np.corrcoef(first, data.slant)[0, 1])),
+        "correlation_of_both": float(np.sqrt(explained(np.asarray(layout), data.slant))),
         "perplexity": judge.rounded(perplexity(found), 3),
     }
 

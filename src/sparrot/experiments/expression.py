@@ -1,12 +1,13 @@
 """Counts to points, as the paper does it (Luecken and Theis 2019), by scanpy.
 
-Cells and genes with little expression are left out, counts are scaled to the median total of a cell,
-log(1 + x), the most variable genes are kept, and each gene is given mean 0 and variance 1.
+Cells and genes with little expression are left out, counts are scaled to the median total of
+a cell, log(1 + x), the most variable genes are kept, and each gene is given mean 0 and variance 1.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,35 +39,38 @@ def expression(
     >>> X.shape, bool(np.allclose(X.mean(axis=0), 0, atol=1e-6))
     ((50, 10), True)
     """
+    if cells.counts:
+        adata = _variable(cells, n_genes, min_genes, min_cells)
+        cells = cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
+        X = adata.X
+    else:
+        X = cells.X
     sc = load_extra("scanpy", "scanpy")
-    rows = np.arange(cells.X.shape[0])
+    scaled = sc.pp.scale(np.asarray(X.todense(), dtype=np.float64), max_value=_CLIP)
+    return np.ascontiguousarray(scaled), cells
+
+
+def variable_genes(cells: Cells, n_genes: int = 2000) -> Cells:
+    """The counts of the genes that `expression` keeps, of the cells that it keeps."""
+    adata = _variable(cells, n_genes, min_genes=200, min_cells=3)
+    genes = np.asarray(adata.var["column"], dtype=np.int64)
+    kept = cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
+    return replace(kept, X=csr_array(kept.X[:, genes]), genes=np.asarray(kept.genes)[genes])
+
+
+def _variable(cells: Cells, n_genes: int, min_genes: int, min_cells: int) -> Any:
+    """Log-normalised expression of the most variable genes, with their old rows and columns."""
+    sc = load_extra("scanpy", "scanpy")
     adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(cells.X))
+    adata.obs["row"], adata.var["column"] = np.arange(adata.n_obs), np.arange(adata.n_vars)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scanpy about itself
-        if cells.counts:
-            adata.obs["row"] = rows
-            sc.pp.filter_cells(adata, min_genes=min_genes)
-            sc.pp.filter_genes(adata, min_cells=min_cells)
-            rows = np.asarray(adata.obs["row"], dtype=np.int64)
-            sc.pp.normalize_total(adata)
-            sc.pp.log1p(adata)
-            sc.pp.highly_variable_genes(adata, n_top_genes=min(n_genes, adata.n_vars))
-            adata = adata[:, adata.var["highly_variable"]].copy()
-        X = sc.pp.scale(np.asarray(adata.X.todense(), dtype=np.float64), max_value=_CLIP)
-    return np.ascontiguousarray(X, dtype=np.float64), cells.take(rows)
-
-
-def variable_genes(cells: Cells, n_genes: int, **least: int) -> IntArray:
-    """The columns of the genes that `expression` keeps."""
-    sc = load_extra("scanpy", "scanpy")
-    adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(cells.X))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sc.pp.filter_cells(adata, min_genes=least.get("min_genes", 200))
+        sc.pp.filter_cells(adata, min_genes=min_genes)
+        sc.pp.filter_genes(adata, min_cells=min_cells)
         sc.pp.normalize_total(adata)
         sc.pp.log1p(adata)
         sc.pp.highly_variable_genes(adata, n_top_genes=min(n_genes, adata.n_vars))
-    return np.flatnonzero(adata.var["highly_variable"])
+    return adata[:, adata.var["highly_variable"]]
 
 
 def downsampled(X: Any, reads: IntArray, rng: np.random.Generator) -> csr_array:

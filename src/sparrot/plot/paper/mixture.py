@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.clusters import (
+from sparrot.plot.paper.clusters import (
     eigenvectors,
     image,
     perplexities,
     points,
     score_curves,
 )
-from sparrot.plot.paper import METHODS, curve_with_band, panel, paper_style
+from sparrot.plot.paper.look import METHODS, curve_with_band, panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _scores(plt: Any, numbers: dict[str, Any]) -> Any:
         _pca(panels[i, -1], numbers["pca"], key)
         panels[i, -1].set(ylabel=panels[i, 0].get_ylabel(), ylim=panels[i, 0].get_ylim())
     panel(panels[0, -1], "abcdef"[width - 1], f"d = {dimensions[-1]}, after PCA")
-    panels[0, -1].legend(fontsize=8)
+    panels[1, -1].legend(fontsize=8, loc="upper left")
     return figure
 
 
@@ -72,7 +72,7 @@ def _pca(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
         ]
         parameter = next(row["parameter"] for row in rows if row["method"] == method)
         symbol = "k" if method == "k-NN" else r"$\varepsilon$"
-        label = f"{method}, {symbol} = {parameter:.2g}"
+        label = f"{method}, {symbol} = {parameter:.3g}"
         curve_with_band(axes, dimensions, np.transpose(runs), METHODS[method], label)
     axes.set(xscale="log", xlabel="principal components")
     axes.set_xticks(dimensions, [str(d) for d in dimensions])
@@ -82,14 +82,14 @@ def _pca(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
 def _spectra(plt: Any, rows: list[dict[str, Any]]) -> Any:
     dimensions = sorted({row["d"] for row in rows})
     figure, panels = plt.subplots(
-        1, len(dimensions), figsize=(3.6 * len(dimensions), 3.2), sharey=True, layout="constrained"
+        1, len(dimensions), figsize=(3.6 * len(dimensions), 3.2), layout="constrained"
     )
     for letter, axes, d in zip("abcdef", np.ravel(panels), dimensions, strict=False):
         for method in ("QOT", "EOT"):
             chosen = [row for row in rows if row["d"] == d and row["method"] == method]
             index, values = ([row[key] for row in chosen] for key in ("index", "value"))
             axes.plot(index, values, label=method, **METHODS[method] | {"linestyle": ":"})
-        axes.set(xlabel="index", ylim=(-0.03, None))
+        axes.set(xlabel="index", xticks=range(1, len(index) + 1, 2))
         panel(axes, letter, f"d = {d}")
     np.ravel(panels)[0].set_ylabel("Laplacian eigenvalue")
     np.ravel(panels)[0].legend(loc="center right")

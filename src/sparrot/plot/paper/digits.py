@@ -1,4 +1,4 @@
-"""Figures of the digits: affinities and eigenvectors; scores; layouts, and the slant of the ones."""
+"""Figures of the digits: affinities, eigenvectors and scores; layouts, and the slant of ones."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
-from sparrot.plot.clusters import eigenvectors, image, perplexities, points, score_curves
-from sparrot.plot.paper import panel, paper_style
+from sparrot.plot.paper.clusters import eigenvectors, image, perplexities, points, score_curves
+from sparrot.plot.paper.look import panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
 
 _SHOWN = ("QOT", "EOT")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sparrot.extras import load_extra
-from sparrot.plot.paper import METHODS, curve_with_band
+from sparrot.plot.paper.look import METHODS, curve_with_band
 from sparrot.plot.style import SEQUENTIAL, colours, in_order
 
 _BY_NEIGHBOURS = ("k-NN",)
@@ -41,7 +40,7 @@ def perplexities(axes: Any, found: dict[str, Any]) -> None:
     axes.legend(title="(deviation)", fontsize=8, title_fontsize=8)
 
 
-def image(axes: Any, pixels: Any, sizes: Sequence[int]) -> None:
+def image(axes: Any, pixels: Any, sizes: Any) -> None:
     """An affinity from afar, relative to uniform; blocks apart by lines. White is zero."""
     pixels = np.asarray(pixels)
     n = sum(sizes)
@@ -68,9 +67,7 @@ def eigenvectors(panels: Any, vectors: Any, labels: Any, method: str, first: int
     tints = [shades[label] for label in labels[order]]
     for j, axes in enumerate(np.ravel(panels)):
         values = vectors[order, j]
-        axes.scatter(
-            np.arange(len(values)), values, s=2, c=tints, linewidths=0, rasterized=True
-        )
+        axes.scatter(np.arange(len(values)), values, s=2, c=tints, linewidths=0, rasterized=True)
         limit = 1.1 * np.percentile(np.abs(values), 99)
         axes.set(xticks=[], yticks=[], ylim=(-limit, limit))
         axes.set_title(rf"$v_{{{j + first}}}$", loc="center", fontsize=9)

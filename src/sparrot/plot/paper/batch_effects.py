@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.clusters import image, points
-from sparrot.plot.paper import panel, paper_style
+from sparrot.plot.paper.clusters import image, points
+from sparrot.plot.paper.look import panel, paper_style
 from sparrot.plot.style import colours
 
 _METHODS = ("QOT", "EOT", "k-NN", "Gaussian")
@@ -38,7 +38,7 @@ def _data(panels: Any, numbers: dict[str, Any]) -> None:
 
 def _potentials(axes: Any, u: Any, batches: Any) -> None:
     names = sorted(set(batches))
-    bins = np.linspace(*np.percentile(u, [0.5, 99.5]), 40)
+    bins = np.linspace(np.percentile(u, 0.5), np.percentile(u, 99.5), 40)
     for name, colour in zip(names, colours(len(names)), strict=True):
         chosen = u[np.asarray(batches) == name]
         axes.hist(np.clip(chosen, bins[0], bins[-1]), bins, color=colour, alpha=0.6, label=name)

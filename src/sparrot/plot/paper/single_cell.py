@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.clusters import image, perplexities, points
-from sparrot.plot.paper import METHODS, panel, paper_style
+from sparrot.plot.paper.clusters import image, perplexities, points
+from sparrot.plot.paper.look import METHODS, panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
 
 _SHOWN = ("QOT", "EOT", "k-NN")
