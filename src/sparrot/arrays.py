@@ -24,10 +24,10 @@ def refuse_other_things(X: Any, name: str) -> None:
             f"{name} is an np.matrix of shape {X.shape}, which is not supported; pass "
             f"np.asarray({name})"
         )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.count_masked(X):
+    masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
+    if masked:
         raise InvalidInputError(
-            f"{name} of shape {X.shape} has {np.ma.count_masked(X)} masked entries; drop or impute "
-            "them"
+            f"{name} of shape {X.shape} has {masked} masked entries; drop or impute them"
         )
     words = _columns_of_words(X)
     if words:

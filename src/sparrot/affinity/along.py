@@ -24,7 +24,7 @@ _PILOT_PRECISION = 0.03  # of the same for a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most
 _ABOVE = 0.05  # by which to begin too large, in log eps
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
-_RANGE = (1e-9, 1e7)  # of relative eps
+_RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _STRIDE = 3.0  # longest step of a search, in log eps
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
@@ -43,6 +43,9 @@ class Problem(Protocol):
 
     def typical_eps(self) -> float:
         """A relative eps to begin a search with, whatever outliers do to the mean cost."""
+
+    def remarks(self) -> str:
+        """What may keep a search from its aim: outliers by their rows, duplicates; "" if none."""
 
     def solve(self, eps: float, start: FloatArray | None, tol: float | None) -> Solution:
         """Solve for one eps; None stands for a cold start and for the tolerance asked for."""
@@ -97,8 +100,18 @@ class Along:
             )
 
         log_eps, slope = _pilot(self.problem, target)
-        log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)
-        return self.at(float(np.exp(log_eps)))
+        try:
+            log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)
+            return self.at(float(np.exp(log_eps)))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{error}{self._remarks()}") from error
+        except NotConvergedError as error:
+            said = f"on the way to a mean perplexity of {target:g}: {error}{self._remarks()}"
+            raise NotConvergedError(said, error.result) from error
+
+    def _remarks(self) -> str:
+        remarks = self.problem.remarks()
+        return f". Note that {remarks}: drop these first" if remarks else ""
 
     def _search(
         self, target: float, start: float, slope: float, precision: float
@@ -109,7 +122,9 @@ class Along:
             matrix = self.at(float(np.exp(log_eps)), _LOOSE).matrix
             return float(np.log(perplexity(matrix).mean() / target))
 
-        return find_root(excess, start, slope=slope, precision=precision, what="perplexity")
+        centre = float(np.log(self.problem.typical_eps()))
+        what = f"a mean perplexity of {target:g}"
+        return find_root(excess, start, slope, precision, what, centre)
 
     def connected(self) -> Affinity:
         """An eps for which the graph is connected, but no longer 2 % below it.
@@ -189,16 +204,21 @@ def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
 
 
 def find_root(
-    excess: Callable[[float], float], x: float, slope: float, precision: float, what: str
+    excess: Callable[[float], float],
+    x: float,
+    slope: float,
+    precision: float,
+    what: str,
+    centre: float = 0.0,
 ) -> tuple[float, float]:
     """Find x with `|excess(x)| <= precision` for an increasing function; also its slope there.
 
     Secant steps, no longer than a factor of twenty in eps; once the root is bracketed they must
     stay inside the bracket, and where they do not it is halved. A function that is flat for a while
     (clusters that are each complete, and not yet linked) is crossed at full stride, unless eps is
-    already extreme.
+    already extreme. `centre` <= 0 is the logarithm of a typical cost: from there on eps is small.
     """
-    low, high = (float(np.log(end)) for end in _RANGE)
+    low, high = float(np.log(_RANGE[0])) + centre, float(np.log(_RANGE[1]))
     bracket = [-np.inf, np.inf]
     before: tuple[float, float] | None = None
     y = np.inf
@@ -208,7 +228,7 @@ def find_root(
             return x, slope
         bracket[int(y > 0)] = x
         flat = before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision
-        if flat and abs(x) > _END_OF_PLATEAUS:
+        if flat and not centre - _END_OF_PLATEAUS <= x <= _END_OF_PLATEAUS:
             break  # this is as near as it gets
         if before is not None and (y - before[1]) * (x - before[0]) > 0:
             slope = float(np.clip((y - before[1]) / (x - before[0]), 0.05, 5.0))
@@ -220,9 +240,8 @@ def find_root(
             break
         x = following
     raise InvalidInputError(
-        f"no eps between {_RANGE[0]:g} and {_RANGE[1]:g} times the mean cost gives that {what}: "
-        f"the nearest was off by a factor {np.exp(abs(y)):.2f}; ask for a value that is attained, "
-        "and drop outliers that inflate the mean cost, if there are any"
+        f"nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the mean cost gives {what}: "
+        f"the nearest was off by a factor {np.exp(abs(y)):.2f}; ask for a value that is attained"
     )
 
 

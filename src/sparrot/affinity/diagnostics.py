@@ -9,13 +9,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from sparrot.affinity.outliers import heavy_points
 from sparrot.affinity.result import Affinity
 from sparrot.affinity.scale import Scale
 from sparrot.cost import MatrixCost, PointCost
 from sparrot.errors import AffinityWarning
 
-_FEW = 0.01  # of the points
-_MUCH = 0.5  # of the mean cost
 _MISSED = 0.1  # of the rows
 
 
@@ -29,9 +28,12 @@ def signs_of_poor_choice(
     affinity: Affinity, cost: PointCost | MatrixCost, scale: Scale
 ) -> tuple[str, ...]:
     """The sentences of these warnings; none if all is well."""
-    messages = [_pieces(affinity), _missed(affinity)]
-    if scale.eps is not None:
-        messages.append(_outliers(cost, affinity))
+    heavy = heavy_points(cost)
+    messages = [
+        _outliers(heavy, affinity) if scale.eps is not None else "",
+        _pieces(affinity, heavy, scale),
+        _missed(affinity),
+    ]
     return tuple(filter(None, messages))
 
 
@@ -56,33 +58,32 @@ def _outside() -> int:
     return level
 
 
-def _outliers(cost: PointCost | MatrixCost, affinity: Affinity) -> str:
-    """Do a few points carry most of the mean cost? It is a sum of one share for each point."""
-    shares = cost.shares()
-    order = np.argsort(shares)[::-1]
-    carried = shares[order].cumsum()
-    n_few = 1 + int(np.searchsorted(carried, _MUCH))
-    if cost.n < 1 / _FEW or n_few > max(1.0, _FEW * cost.n):
+def _outliers(heavy: str, affinity: Affinity) -> str:
+    """Do a few points carry most of the mean cost?"""
+    if not heavy:
         return ""
-    named = ", ".join(str(i) for i in order[:n_few][:5]) + (", ..." if n_few > 5 else "")
     return (
-        f"{n_few} of {cost.n} points (row{'s' * (n_few > 1)} {named}) make up "
-        f"{carried[n_few - 1]:.0%} of the mean cost, so that "
-        f"eps = {affinity.relative_eps:.3g} x mean cost gives {affinity.neighbours:.0f} neighbours "
-        "a row; drop these outliers, or ask for perplexity=30 instead of an eps"
+        f"{heavy}, so that eps = {affinity.relative_eps:.3g} x mean cost gives "
+        f"{affinity.neighbours:.0f} neighbours a row; drop these outliers, or ask for "
+        "perplexity=30 instead of an eps"
     )
 
 
-def _pieces(affinity: Affinity) -> str:
-    """Is the graph connected?"""
+def _pieces(affinity: Affinity, heavy: str, scale: Scale) -> str:
+    """Is the graph connected? Where outliers are to blame, a larger eps is no remedy."""
     count, labels = connected_components(csr_array(affinity.matrix), directed=False)
     if count == 1:
         return ""
     sizes = np.sort(np.bincount(labels))[::-1]
     pairs = int((sizes == 2).sum())
-    apart = f", {pairs} of them isolated pairs" if pairs else ""
+    apart = f"; {pairs} {'is an isolated pair' if pairs == 1 else 'are isolated pairs'}"
+    remedy = (
+        " If the data is one piece, take a larger eps, or eps='connected' for the smallest that "
+        "connects it"
+    )
+    if heavy:
+        remedy = "" if scale.eps is not None else f" {heavy}; drop these outliers"
     return (
-        f"the graph has {count} components (the largest of {sizes[0]} points{apart}); spectral "
-        "methods will only find these. If the data is one piece, take a larger eps, or "
-        "eps='connected' for the smallest that connects it"
+        f"the graph has {count} components, the largest of {sizes[0]} points"
+        f"{apart if pairs else ''}. Spectral methods will only find these.{remedy}"
     )

@@ -44,7 +44,9 @@ def eot(
     Parameters
     ----------
     X, eps, perplexity, metric, hollow, tol, max_iter, potential, n_jobs, max_memory, progress :
-        as for `sparrot.qot`. Good values of eps are ten to a hundred times smaller than for QOT.
+        as for `sparrot.qot`. Good values of eps are ten to a hundred times smaller than for QOT; so
+        if neither eps nor perplexity is given, the perplexity is 30, or n / 10 where that is less
+        (and with fewer than 30 points eps is 0.1).
     drop : None for the dense matrix. A number gives a sparse matrix without the entries below
         `drop / n`, so that no row loses more mass than `drop`; it is then computed in tiles where
         the dense one does not fit in memory.
@@ -62,18 +64,18 @@ def eot(
     >>> bool(abs(a.matrix.sum(axis=1) - 1).max() <= 1e-8), float(a.matrix.diagonal().max())
     (True, 0.0)
     """
-    scale = Scale.of(eps, perplexity)
     options = as_options("auto", tol, max_iter, max_memory, progress)
     if drop is not None:
         drop = as_positive(drop, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
         if drop >= 1:
             raise InvalidInputError(f"drop must be below 1, the mass of a row, got {drop:g}")
-    elif scale == Scale():
+    elif isinstance(eps, str) and Scale.of(eps, perplexity) == Scale():
         raise InvalidInputError(
             "a dense entropic plan is connected at any eps; eps='connected' needs a drop, such as "
             "drop=1e-3"
         )
     points = as_points(X, as_public_metric(metric))
+    scale = Scale.of_entropic(eps, perplexity, len(points))
     with Threads(n_jobs) as threads:
         cost = make_cost(points, metric)
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit

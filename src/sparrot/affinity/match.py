@@ -13,6 +13,7 @@ from sparrot.affinity.eot import eot, tsallis
 from sparrot.affinity.perplexity import perplexity
 from sparrot.affinity.qot import qot
 from sparrot.affinity.result import Affinity
+from sparrot.errors import InvalidInputError
 from sparrot.validation import as_choice
 
 _BY_PERPLEXITY: dict[str, Callable[..., Affinity]] = {"qot": qot, "eot": eot, "tsallis": tsallis}
@@ -42,7 +43,13 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
     True
     """
     kind = as_choice(kind, "kind", (*_BY_PERPLEXITY, *_BY_BANDWIDTH))
-    target = float(perplexity(to).mean())
+    target = _target(to)
+    own = [name for name in ("perplexity", "eps", "bandwidth") if name in arguments]
+    if own:
+        raise InvalidInputError(
+            f"match sets the scale itself, so that the mean perplexity is {target:.3g}, that of "
+            f"`to`; leave out {', '.join(own)}"
+        )
     if kind in _BY_PERPLEXITY:
         return _BY_PERPLEXITY[kind](X, perplexity=target, **arguments)
     build = _BY_BANDWIDTH[kind]
@@ -51,7 +58,15 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
         matrix = build(X, float(np.exp(log_h)), **arguments).matrix
         return float(np.log(perplexity(matrix).mean() / target))
 
-    log_h, _ = find_root(
-        excess, np.log(0.1), slope=1.0, precision=PERPLEXITY_PRECISION, what="perplexity"
-    )
+    what = f"a mean perplexity of {target:g}"
+    log_h, _ = find_root(excess, np.log(0.1), 1.0, PERPLEXITY_PRECISION, what)
     return build(X, float(np.exp(log_h)), **arguments)
+
+
+def _target(to: Any) -> float:
+    if np.ndim(getattr(to, "matrix", to)) != 2:
+        raise InvalidInputError(
+            f"to must be the other affinity or its matrix, got {type(to).__name__}; for a number "
+            "of your own pass perplexity= to the affinity itself"
+        )
+    return float(perplexity(to).mean())

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from sparrot.affinity.outliers import duplicates, heavy_points
 from sparrot.affinity.result import Affinity
 from sparrot.cost import MatrixCost, PointCost
 from sparrot.engine import Progress, Threads, memory_budget, require_memory
@@ -16,6 +17,7 @@ from sparrot.types import FloatArray, IntArray
 
 _PLAN_BYTES = 40  # for each entry of a dense entropic plan, all copies counted
 _BLOCK = 512
+_LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
 _PILOT = 20_000  # points that may go before an approximate search
 
 
@@ -48,7 +50,12 @@ class _Problem:
 
     def typical_eps(self) -> float:
         """The median share of the mean cost, relative to the mean share: 1 but for outliers."""
-        return float(np.clip(self.n * np.median(self._cost.shares()), 1e-8, 1.0))
+        return float(np.clip(self.n * np.median(self._cost.shares()), _LEAST_SHARE, 1.0))
+
+    def remarks(self) -> str:
+        """Outliers by their rows, and how many points are duplicates."""
+        said = heavy_points(self._cost), duplicates(self._cost)
+        return ", and ".join(filter(None, said))
 
     def _in_units(
         self, solution: Solution, eps: float, kind: str, q: float, shift: float, solver: str

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from sparrot.affinity.gap import second_eigenvalue
 from sparrot.affinity.perplexity import perplexity
 from sparrot.cost import costs_to
-from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError
 from sparrot.solvers import Certificate, marginal_error
 from sparrot.support import number_of_pairs
 from sparrot.types import FloatArray
@@ -89,21 +89,7 @@ class Affinity:
 
         Zero for a graph in pieces; the larger, the faster a random walk mixes.
         """
-        W = csr_array(self.matrix)
-        scale = diags_array(1 / np.sqrt(W.sum(axis=1)))
-        S = scale @ W @ scale
-        if W.shape[0] < 500:
-            return float(1 - np.linalg.eigvalsh(S.toarray())[-2])
-        start = np.random.default_rng(0).standard_normal(W.shape[0])
-        try:
-            values = eigsh(S, 2, which="LA", v0=start, return_eigenvectors=False, tol=1e-8)
-        except ArpackNoConvergence as error:
-            raise NotConvergedError(
-                "the second eigenvalue was not found: it is too near the first; "
-                "sparrot.eigenpairs(W, 2) tries other solvers",
-                error.eigenvalues,
-            ) from error
-        return float(1 - values.min())
+        return 0.0 if self.components > 1 else 1 - second_eigenvalue(csr_array(self.matrix))
 
     def check(self, X: Any) -> Certificate:
         """Recompute the certificate by brute force over all pairs, from the data alone.
@@ -131,11 +117,12 @@ class Affinity:
         worst = 0.0
         for k in range(0, n, size):
             rows = slice(k, min(k + size, n))
-            worst = max(worst, self._discrepancy(costs(X[rows]), rows))
+            worst = max(worst, self.discrepancy(costs(X[rows]), rows))
         n_pairs = number_of_pairs(n, self.hollow)
         return Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
 
-    def _discrepancy(self, C: FloatArray, rows: slice) -> float:
+    def discrepancy(self, C: FloatArray, rows: slice) -> float:
+        """The violation that `check` finds in some rows, given their costs with all points."""
         assert self.potential is not None
         assert self.eps is not None
         u, eps = self.potential, self.eps

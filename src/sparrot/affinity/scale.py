@@ -10,6 +10,9 @@ from sparrot.affinity.result import Affinity
 from sparrot.errors import InvalidInputError
 from sparrot.validation import as_positive
 
+_FEW_POINTS = 30  # with fewer there may be no eps for a given perplexity
+_ENTROPIC_EPS = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -37,6 +40,21 @@ class Scale:
             return cls()
         hint = "it is relative to the mean cost, 1.0 is a good start"
         return cls(eps=1.0 if eps is None else as_positive(eps, "eps", hint))
+
+    @classmethod
+    def of_entropic(cls, eps: Any, perplexity: Any, n: int) -> Self:
+        """The same for n points; nothing at all means a perplexity of 30, or n / 10 if less.
+
+        Examples
+        --------
+        >>> [Scale.of_entropic(None, None, n).perplexity for n in (1000, 200)]
+        [30.0, 20.0]
+        """
+        if eps is not None or perplexity is not None:
+            return cls.of(eps, perplexity)
+        if n < _FEW_POINTS:
+            return cls(eps=_ENTROPIC_EPS)
+        return cls(perplexity=min(30.0, n / 10))
 
 
 def solve_at(along: Along, scale: Scale) -> Affinity:

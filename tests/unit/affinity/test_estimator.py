@@ -79,3 +79,15 @@ def test_new_rows_of_training_points_are_their_own(model):
 def test_bad_input_is_an_error(X):
     with pytest.raises(ValueError, match=r"NaN|minimum of 2"):
         sparrot.QOT().fit(X)
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.eot, sparrot.tsallis])
+def test_only_the_points_of_an_affinity_resume_it(build, metric):
+    X = np.random.default_rng(0).standard_normal((80, 4))
+    a = build(X, 0.3, metric=metric)
+    assert sparrot.resume(a, X).transform(X).shape == (80, 80)
+    assert sparrot.resume(a, X.astype(np.float32)).n_features_in_ == 4
+    for other in (X[::-1], X + np.arange(80)[:, None], np.ones((80, 4))):
+        with pytest.raises(sparrot.InvalidInputError, match="X is not the data of this affinity"):
+            sparrot.resume(a, other)

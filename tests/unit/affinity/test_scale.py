@@ -1,10 +1,14 @@
 """Choosing eps: perplexity, connectedness, matching, the path, and the warnings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.sparse.linalg import ArpackNoConvergence
 
 import sparrot
 from problems import points
+from sparrot.affinity import gap
 from sparrot.affinity.along import find_root
 from sparrot.solvers import search
 from sparrot.support import screen
@@ -54,7 +58,7 @@ def test_perplexity_works_for_the_q_family_and_the_active_set():
         ({"eps": 1.0, "perplexity": 30}, "eps or perplexity, not both"),
         ({"perplexity": 400}, "less than 399"),
         ({"perplexity": 0}, "perplexity must be positive"),
-        ({"perplexity": 1.0001}, "gives that perplexity"),
+        ({"perplexity": 1.0001}, "gives a mean perplexity of 1.0001"),
         ({"eps": "small"}, "'connected'"),
     ],
 )
@@ -164,3 +168,80 @@ def test_a_perplexity_on_the_other_side_of_a_plateau_is_found():
     X[40:] += 100  # from eps = 1 far down, both clusters are complete: 39 neighbours
     assert sparrot.qot(X).perplexity == pytest.approx(39, abs=0.5)
     assert sparrot.qot(X, perplexity=10).perplexity == pytest.approx(10, rel=0.01)
+
+
+def test_a_graph_in_pieces_has_no_spectral_gap_whatever_its_size():
+    for n in (40, 900):
+        t = 2 * np.pi * np.arange(n) / n
+        ring = np.c_[np.cos(t), np.sin(t)]
+        assert sparrot.knn(np.vstack([ring, ring + 10]), 2).spectral_gap == 0.0
+
+
+def test_the_spectral_gap_of_a_complete_graph_exceeds_one():
+    n = 600  # the second eigenvalue is negative
+    W = np.ones((n, n)) - np.eye(n)
+    found = replace(sparrot.knn(points("line", n), 2), matrix=W).spectral_gap
+    assert found == pytest.approx(1 + 1 / (n - 1), abs=1e-8)
+
+
+def test_where_arpack_gives_up_lapack_answers(monkeypatch):
+    def fails(*arguments):
+        raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
+
+    t = 2 * np.pi * np.arange(600) / 600
+    a = sparrot.knn(np.c_[np.cos(t), np.sin(t)], 2)
+    monkeypatch.setattr(gap, "_leading", fails)
+    assert a.spectral_gap == pytest.approx(1 - np.cos(t[1]), abs=1e-10)
+    monkeypatch.setattr(gap, "_STILL_DENSE", 500)
+    with pytest.raises(sparrot.NotConvergedError, match="eigenpairs"):
+        a.spectral_gap  # noqa: B018
+
+
+def test_outliers_are_named_first_and_no_larger_eps_is_advised():
+    X = points("gaussian", 200)[:, :5]
+    X[7, 2] = 1e4
+    X[8, 2] = 1e4 + 1
+    with pytest.warns(sparrot.AffinityWarning) as caught:
+        sparrot.qot(X, 1e-5)
+    outliers, pieces = (str(w.message) for w in caught)
+    assert "rows 7, 8" in outliers or "rows 8, 7" in outliers
+    assert "components" in pieces
+    assert "larger eps" not in pieces
+
+
+def test_pieces_are_counted_in_words_that_agree():
+    X = np.vstack([points("gaussian", 40), np.full((2, 30), 50.0) + np.eye(2, 30)])
+    with pytest.warns(sparrot.AffinityWarning, match="40 points; 1 is an isolated pair. Spectral"):
+        sparrot.qot(X, 0.1)
+
+
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.eot])
+def test_an_enormous_outlier_is_named_where_no_eps_is_found(build):
+    X = points("gaussian", 200)[:, :5]
+    X[7, 2] = 1e10
+    with pytest.raises(sparrot.InvalidInputError, match=r"perplexity of 20: .*\(row 7\)"):
+        build(X, perplexity=20)
+
+
+def test_duplicates_are_mentioned_where_no_eps_is_found():
+    X = np.repeat(points("gaussian", 40), 5, axis=0)  # four others at no cost: no fewer neighbours
+    with pytest.raises(sparrot.InvalidInputError, match="160 of 200 points are duplicates"):
+        sparrot.qot(X, perplexity=2)
+
+
+def test_matching_sets_the_scale_itself():
+    X = points("gaussian", 60)
+    a = sparrot.qot(X)
+    for kind, own in (("eot", "perplexity"), ("qot", "eps"), ("gaussian", "bandwidth")):
+        with pytest.raises(sparrot.InvalidInputError, match=f"leave out {own}"):
+            sparrot.match(X, kind, a, **{own: 3})
+    with pytest.raises(sparrot.InvalidInputError, match="to must be the other affinity"):
+        sparrot.match(X, "eot", 3)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(400, 30), (100, 10)])
+def test_entropic_plans_have_a_scale_of_their_own(n, expected):
+    X = points("gaussian", n)
+    for a in (sparrot.eot(X), sparrot.EOT().fit(X).result_):
+        assert a.perplexity == pytest.approx(expected, rel=0.01)
+    assert sparrot.eot(X[:20]).relative_eps == pytest.approx(0.1)

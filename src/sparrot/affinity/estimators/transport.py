@@ -21,6 +21,8 @@ from sparrot.support import QUADRATIC, Link, tsallis_link
 from sparrot.types import FloatArray, PointArray
 
 _BLOCK_ENTRIES = 4_000_000
+_ROWS_CHECKED = 16  # by `resume`
+_SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
 
 class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):  # type: ignore[misc]
@@ -135,7 +137,8 @@ class EOT(TransportEstimator):
 
     Parameters
     ----------
-    eps, perplexity, metric, hollow, drop, tol, max_iter, n_jobs, max_memory : as for `sparrot.eot`.
+    eps, perplexity, metric, hollow, drop, tol, max_iter, n_jobs, max_memory : as for `sparrot.eot`;
+        a perplexity of 30 (n / 10 where that is less) if neither eps nor perplexity is given.
 
     Examples
     --------
@@ -263,7 +266,25 @@ def resume(affinity: Affinity, X: Any) -> TransportEstimator:
     n = affinity.matrix.shape[0]
     if len(points) != n:
         raise InvalidInputError(f"X must be the {n} rows of the affinity, got {len(points)}")
+    _require_same_data(affinity, points)
     return model._adopt(affinity, points)
+
+
+def _require_same_data(affinity: Affinity, points: PointArray) -> None:
+    """Recompute a few rows from the points and the potential; others would give other rows."""
+    assert affinity.eps is not None
+    costs = costs_to(points, affinity.metric)
+    allowed = 0.0 if affinity.certificate is None else affinity.certificate.violation
+    for i in np.unique(np.linspace(0, len(points) - 1, _ROWS_CHECKED).astype(int)):
+        C = costs(points[i : i + 1])
+        rounding = _SAME * max(affinity.eps, float(np.abs(C).max()))
+        off = affinity.discrepancy(C, slice(i, i + 1))
+        if not off <= allowed + rounding:
+            raise InvalidInputError(
+                f"X is not the data of this affinity: its row {i} does not follow from X and the "
+                f"potential (by {off / affinity.eps:.2g}); pass the points it was made from, in "
+                "their order"
+            )
 
 
 def _estimator_of(affinity: Affinity) -> TransportEstimator:
