@@ -11,13 +11,17 @@ from sparrot.errors import InvalidInputError
 
 
 def refuse_other_things(X: Any, name: str) -> None:
-    """Raise for what would be taken for a matrix by mistake: None, a path, masks, words."""
+    """Raise for what is no matrix but may be passed for one: a path, an affinity, masks, words."""
     if X is None:
         raise InvalidInputError(f"{name} is None; pass a matrix of numbers, one row a point")
     if isinstance(X, (str, os.PathLike)):
         raise InvalidInputError(
             f"{name} is the text {str(X)[:80]!r}; to read points from a file use "
             "sparrot.read_points"
+        )
+    if hasattr(X, "certificate") and hasattr(X, "matrix"):
+        raise InvalidInputError(
+            f"{name} is an affinity, and a matrix of numbers is needed here; its own is `.matrix`"
         )
     if isinstance(X, np.matrix):
         raise InvalidInputError(

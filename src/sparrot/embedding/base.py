@@ -7,6 +7,8 @@ training point p is its own row of P, and this is its own value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.utils import Tags
 
 from sparrot.affinity import EOT, KNN, QOT, Epanechnikov, Gaussian, GaussianL2, Tsallis
 from sparrot.affinity.estimators.base import check_features, validated
+from sparrot.affinity.estimators.transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray
 from sparrot.validation import as_affinity, as_array
@@ -48,6 +51,7 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
         """The affinity of the rows of X, or X itself."""
         maker = named_affinity(self.affinity)
         if maker is None:
+            X = getattr(X, "matrix", X)  # of an Affinity
             self.affinity_ = as_affinity(check_features(self, X, reset=True))
         else:
             maker.fit(validated(self, X, reset=True))
@@ -55,9 +59,20 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
         self.affinity_estimator_ = maker
         return self.affinity_
 
+    def _warned_of_pieces(self) -> bool:
+        """Whether whoever made the affinity has warned already, if it is in pieces."""
+        return isinstance(self.affinity_estimator_, TransportEstimator)
+
     def _new_rows(self, X: Any) -> Any:
         """Affinities of new points to the training points; from X itself if precomputed."""
         if self.affinity_estimator_ is None:
+            n = self.affinity_.shape[0]
+            if np.ndim(X) == 2 and np.shape(X)[1] != n:
+                raise InvalidInputError(
+                    f"with affinity='precomputed' X must hold rows of affinities of the new points "
+                    f"to the {n} training points, so {n} features, but X has {np.shape(X)[1]} "
+                    f"features, and {type(self).__name__} is expecting {n} features as input"
+                )
             rows = check_features(self, X, reset=False)
             rows = csr_array(rows) if issparse(rows) else as_array(rows)
             if not rows.min() >= 0:
@@ -96,19 +111,37 @@ def named_affinity(affinity: Any) -> Any:
         return clone(affinity)
     raise InvalidInputError(
         f"affinity must be an estimator such as sparrot.QOT(perplexity=30), 'precomputed', or one "
-        f"of {', '.join(_NAMED)}, got {affinity!r}"
+        f"of {', '.join(_NAMED)}, got {affinity!r}; an affinity itself goes into fit, with "
+        "affinity='precomputed'"
     )
 
 
-def has_rows(estimator: SpectralEstimator) -> bool:
-    """Whether the affinity gives rows for new points; scikit-learn hides the method if not."""
+class NeedsRows:
+    """A method that is there only if the affinity gives rows for new points.
+
+    As scikit-learn's `available_if`, but the error says why the method is missing.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        """The method of an estimator, or the function of a class."""
+        if estimator is None:
+            return self._method
+        require_rows(estimator, self._method.__name__)
+        return MethodType(self._method, estimator)
+
+
+def require_rows(estimator: SpectralEstimator, method: str) -> None:
+    """Raise the `AttributeError` of a method unless the affinity gives rows for new points."""
     maker = named_affinity(estimator.affinity)
     if maker is not None and not hasattr(maker, "transform"):
         raise AttributeError(
-            f"{type(maker).__name__} gives no rows for new points; take affinity='qot', 'eot' or "
-            "'tsallis', or precomputed rows"
+            f"this {type(estimator).__name__} has no {method}, because {type(maker).__name__} gives "
+            "no rows for new points; take affinity='qot', 'eot' or 'tsallis', or precomputed rows"
         )
-    return True
 
 
 def divisible(values: FloatArray) -> FloatArray:

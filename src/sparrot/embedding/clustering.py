@@ -8,10 +8,9 @@ import numpy as np
 from scipy.linalg import qr, svd
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sparrot.embedding.base import SpectralEstimator, divisible, extended, has_rows
+from sparrot.embedding.base import NeedsRows, SpectralEstimator, divisible, extended
 from sparrot.embedding.eigen import Spectrum, eigenpairs
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray, IntArray
@@ -84,7 +83,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
             self.labels_ = _dominant(self.embedding_, self._rotation)
         return self
 
-    @available_if(has_rows)  # type: ignore[untyped-decorator]
+    @NeedsRows
     def predict(self, X: Any) -> IntArray:
         """Clusters of new points, from the Nystrom extension of the eigenfunctions."""
         check_is_fitted(self)

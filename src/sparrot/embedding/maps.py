@@ -7,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sparrot.embedding.base import SpectralEstimator, divisible, extended, has_rows
+from sparrot.embedding.base import NeedsRows, SpectralEstimator, divisible, extended
 from sparrot.embedding.eigen import COMPONENTS, components_by_size, eigenpairs
 from sparrot.errors import InvalidInputError
 from sparrot.operators.normalise import as_exponent, degrees, scaled
@@ -69,6 +68,9 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
         n = len(labels)
         self.component_labels_ = labels
         self._psi, self._lambda = np.zeros((n, m)), np.ones((n, m))
+        said = self.components
+        if said == "warn" and self._warned_of_pieces():
+            said = "each"  # the same pairs, without a second warning
         parts = range(int(labels.max()) + 1) if self.components == "each" else (0,)
         for c in parts:
             points = np.flatnonzero(labels == c) if self.components == "each" else np.arange(n)
@@ -76,9 +78,7 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
             if k < 1:
                 continue
             block = W if len(points) == n else W[points][:, points]
-            pairs = eigenpairs(
-                block, k + 1, components=self.components, random_state=self.random_state
-            )
+            pairs = eigenpairs(block, k + 1, components=said, random_state=self.random_state)
             self._psi[points, :k] = pairs.functions[:, 1:]
             self._lambda[points, :k] = pairs.values[1:]
             if c == 0:
@@ -88,7 +88,7 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
 
 
 # Once the class is made: scikit-learn's wrapper for `set_output` would hide the condition.
-SpectralMap.transform = available_if(has_rows)(SpectralMap.transform)  # type: ignore[method-assign]
+SpectralMap.transform = NeedsRows(SpectralMap.transform)  # type: ignore[method-assign, assignment]
 
 
 class Eigenmaps(SpectralMap):

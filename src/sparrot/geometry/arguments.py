@@ -32,14 +32,16 @@ def as_points_of(X: Any, n: int) -> PointArray:
     return points
 
 
-def as_measure(a: Any, n: int, name: str) -> FloatArray:
-    """Nonnegative weights of n points, scaled to sum to one."""
+def as_measure(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
+    """Nonnegative weights of n points (or what `each` says), scaled to sum to one."""
     try:
         weights = np.array(a, dtype=np.float64)
     except (TypeError, ValueError):
         weights = np.full(1, np.nan)
     if weights.shape != (n,):
-        raise InvalidInputError(f"{name} must be {n} weights, one a point, got {weights.shape}")
+        raise InvalidInputError(
+            f"{name} must be {n} weights, one a {each}, got shape {np.shape(a)}"
+        )
     if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
         raise InvalidInputError(
             f"{name} must be nonnegative finite weights that are not all zero; "

@@ -13,6 +13,7 @@ repeated until all :math:`d_i` agree. Everything is kept as logarithms.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def barycentre(
     log_kernel, n = _log_kernel(kernel)
     rows = np.atleast_2d(np.asarray(measures))
     mu = np.stack([as_measure(row, n, f"measure {k}") for k, row in enumerate(rows)])
-    alpha = as_measure(weights, len(mu), "weights")
+    alpha = as_measure(weights, len(mu), "weights", each="measure")
     return _solve(log_kernel, mu, alpha, np.zeros_like(mu), tol, max_iter)[0]
 
 
@@ -137,6 +138,11 @@ def _solve(
 
 def _log_kernel(kernel: Any) -> tuple[LogKernel, int]:
     """The map from rows log v to rows log(H v), and the number of points."""
+    if hasattr(kernel, "potential") and hasattr(kernel, "matrix"):
+        raise InvalidInputError(
+            "a heat kernel is needed, and this is an affinity W; pass heat_kernel(laplacian(W), t) "
+            "of sparrot.operators"
+        )
     if isinstance(kernel, LinearOperator):
         if kernel.shape[0] != kernel.shape[1]:
             raise InvalidInputError(f"the kernel must be square, got shape {kernel.shape}")
@@ -191,9 +197,12 @@ def _operator_logs(kernel: LinearOperator, log_v: FloatArray) -> FloatArray:
 
 def _as_path(weights: Any) -> FloatArray:
     """Numbers in [0, 1], given or evenly spaced."""
-    if isinstance(weights, int) and not isinstance(weights, bool) and weights >= 2:
-        return np.linspace(0, 1, weights)
-    path = np.asarray(weights, dtype=np.float64)
+    if isinstance(weights, Integral) and not isinstance(weights, bool) and int(weights) >= 2:
+        return np.linspace(0, 1, int(weights))
+    try:
+        path = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        path = np.empty(0)
     if path.ndim != 1 or not len(path) or not ((path >= 0) & (path <= 1)).all():
         raise InvalidInputError(
             f"weights must be numbers from 0 to 1, or how many of them (2 or more), got {weights!r}"

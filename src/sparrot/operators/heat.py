@@ -109,6 +109,10 @@ def heat_operator(
 
 def as_laplacian(L: Any) -> csr_array:
     """A finite square matrix without positive entries off the diagonal, as `csr_array`."""
+    if hasattr(L, "matrix"):
+        raise InvalidInputError(
+            "a Laplacian is needed, and this is an affinity; pass sparrot.operators.laplacian(W)"
+        )
     L = csr_array(L if issparse(L) else as_array(L, "L"), dtype=np.float64)
     if L.shape[0] != L.shape[1]:
         raise InvalidInputError(f"a Laplacian must be square, got shape {L.shape}")

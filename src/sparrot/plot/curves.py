@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparrot.embedding import Spectrum
 from sparrot.errors import InvalidInputError
 from sparrot.plot.style import ACCENT, PALETTE, colours, new_axes
 from sparrot.types import FloatArray
@@ -22,7 +23,7 @@ def spectrum(values: Any, *, gap: int | None = None, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    values : eigenvalues, at least two.
+    values : eigenvalues, at least two, or a `Spectrum` of `sparrot.eigenpairs`.
     gap : how many eigenvalues are above the gap; the widest gap if not given.
     ax : where to draw; new Axes if not given.
 
@@ -37,6 +38,8 @@ def spectrum(values: Any, *, gap: int | None = None, ax: Any = None) -> Any:
     >>> ax.texts[0].get_text()
     'gap 0.55 after 3'
     """
+    if isinstance(values, Spectrum):
+        values = values.values
     values = np.sort(_vector(values, "values", 2))[::-1]
     drops = values[:-1] - values[1:]
     k = int(drops.argmax()) + 1 if gap is None else gap

@@ -39,7 +39,8 @@ def embedding(
 
     Parameters
     ----------
-    Y : (n, 2) coordinates; columns after the second are not shown.
+    Y : (n, 2) coordinates, or a fitted estimator with its `embedding_`; columns after the second
+        are not shown.
     labels : n categories, which get a legend in order of their names.
     values : n numbers, which get a colour bar; give labels or values, not both.
     name : what the colour means: title of the legend or the colour bar.
@@ -187,10 +188,27 @@ def _marks(n: int, size: float | None) -> dict[str, Any]:
 
 
 def _layout(Y: Any) -> FloatArray:
-    Y = as_array(Y, "the layout")
+    Y = as_array(_coordinates(Y), "the layout")
     if Y.shape[1] < 2:
         raise InvalidInputError(f"a layout needs two columns, got shape {Y.shape}")
     return np.asarray(Y[:, :2], dtype=np.float64)
+
+
+def _coordinates(Y: Any) -> Any:
+    """The array itself, or the `embedding_` of a fitted estimator."""
+    if hasattr(Y, "embedding_"):
+        return Y.embedding_
+    if hasattr(Y, "matrix"):
+        raise InvalidInputError(
+            "this is an affinity, and a layout is needed; sparrot.Eigenmaps(affinity='precomputed')"
+            ".fit_transform(W) makes one"
+        )
+    if hasattr(Y, "fit"):
+        raise InvalidInputError(
+            f"this {type(Y).__name__} has no embedding_; fit it first, or pass the coordinates, as "
+            "fit_transform returns them"
+        )
+    return Y
 
 
 def _each(entries: Any, n: int, name: str) -> Any:

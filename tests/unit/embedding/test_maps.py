@@ -164,3 +164,47 @@ def test_layouts_keep_distances_that_can_be_kept():
     distances = np.linalg.norm(flat[:, None] - flat, axis=2)
     assert np.linalg.norm(Z[:, None] - Z, axis=2) == pytest.approx(distances, abs=1e-6)
     assert np.array_equal(Z, mds_layout(rotated))
+
+
+SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
+
+
+def new_points(model, X):
+    return (model.predict if hasattr(type(model), "predict") else model.transform)(X)
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_an_affinity_is_taken_as_it_is(estimator):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    a = sparrot.qot(X, perplexity=10)
+    one = estimator(3, affinity="precomputed").fit(a)
+    other = estimator(3, affinity="precomputed").fit(a.matrix)
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+    with pytest.raises(InvalidInputError, match="goes into fit, with affinity='precomputed'"):
+        estimator(3, affinity=a).fit(X)
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_rows_against_the_training_points_are_asked_for(estimator):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    model = estimator(3, affinity="precomputed").fit(sparrot.qot(X, perplexity=10))
+    with pytest.raises(InvalidInputError, match=r"rows of affinities .* to the 60 training points"):
+        new_points(model, X)
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_why_new_points_have_no_place_is_said(estimator):
+    model = estimator(3, affinity="knn")
+    assert not hasattr(model, "transform")
+    assert not hasattr(model, "predict")
+    with pytest.raises(AttributeError, match=r"KNN gives no rows .* affinity='qot', 'eot' or"):
+        new_points(model, np.eye(3))
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_one_problem_gets_one_warning(estimator):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    X[30:] += 100
+    with pytest.warns(sparrot.AffinityWarning) as caught:
+        estimator(3, affinity=sparrot.QOT(0.01)).fit(X)
+    assert len(caught) == 1

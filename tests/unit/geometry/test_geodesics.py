@@ -120,3 +120,10 @@ def test_an_asymmetric_or_negative_affinity_is_refused():
         geodesic_distances(np.triu(np.ones((5, 5)), 1), 0)
     with pytest.raises(sparrot.InvalidInputError, match="must not be negative"):
         geodesic_distances(-np.ones((5, 5)), 0)
+
+
+@pytest.mark.parametrize("sources", [-1, [0, -1], 40, 1.5, []])
+def test_sources_are_indices_of_points(sources):
+    a = sparrot.qot(np.random.default_rng(0).random((40, 2)))
+    with pytest.raises(sparrot.InvalidInputError, match=r"sources must be .* from 0 to 39"):
+        sparrot.geometry.geodesic_distances(a, sources)

@@ -121,3 +121,19 @@ def test_a_barycentre_that_does_not_converge_is_an_error_with_the_result():
     with pytest.raises(sparrot.NotConvergedError, match="after 1 iterations") as caught:
         barycentre(H, [bump(20), bump(80)], [1, 1], tol=1e-12, max_iter=1)
     assert caught.value.result.sum() == pytest.approx(1)
+
+
+def test_an_affinity_is_no_heat_kernel():
+    a, ends = sparrot.qot(CIRCLE), np.eye(len(CIRCLE))[:2]
+    for call in (lambda: interpolate(a, *ends, 3), lambda: barycentre(a, ends, [1, 1])):
+        with pytest.raises(sparrot.InvalidInputError, match=r"pass heat_kernel\(laplacian\(W\), t"):
+            call()
+
+
+def test_weights_may_be_counted_by_any_integer_and_are_one_a_measure():
+    H, ends = np.exp(-np.square(CIRCLE[:, None] - CIRCLE).sum(axis=2)), np.eye(len(CIRCLE))[:2]
+    np.testing.assert_array_equal(interpolate(H, *ends, np.int64(3)), interpolate(H, *ends, 3))
+    with pytest.raises(sparrot.InvalidInputError, match="weights must be 2 weights, one a measure"):
+        barycentre(H, ends, [1, 1, 1])
+    with pytest.raises(sparrot.InvalidInputError, match="numbers from 0 to 1"):
+        interpolate(H, *ends, "three")

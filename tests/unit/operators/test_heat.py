@@ -113,3 +113,17 @@ def test_grounded_systems_are_solved_by_the_band_and_by_iteration(narrow, monkey
     x = grounded_solver(L, grounded)(b)
     assert not x[grounded].any()
     assert np.abs((L @ x - b)[~grounded]).max() <= 1e-10 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: sparrot.operators.heat_kernel(a, 1.0),
+        lambda a: sparrot.operators.heat_operator(a, 1.0),
+        lambda a: sparrot.operators.heat_time(a, 5),
+    ],
+)
+def test_an_affinity_is_no_laplacian(call):
+    a = sparrot.qot(np.random.default_rng(0).standard_normal((20, 3)))
+    with pytest.raises(sparrot.InvalidInputError, match=r"pass sparrot.operators.laplacian\(W\)"):
+        call(a)

@@ -54,3 +54,9 @@ def test_the_path_panel_shows_what_the_summary_says():
 def test_what_cannot_be_drawn_is_refused(draw, complaint):
     with pytest.raises(sparrot.InvalidInputError, match=complaint):
         draw(sparrot.plot)
+
+
+def test_a_spectrum_is_drawn_by_its_values():
+    pairs = sparrot.eigenpairs(sparrot.qot(np.random.default_rng(0).random((40, 2))), 5)
+    ax = sparrot.plot.spectrum(pairs)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), pairs.values)

@@ -80,3 +80,14 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(sparrot.MissingExtraError, match=r"sparrot\[plot\]"):
         sparrot.plot.embedding(Y)
+
+
+def test_a_fitted_estimator_stands_for_its_embedding():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = sparrot.Eigenmaps(3)
+    with pytest.raises(sparrot.InvalidInputError, match="fit it first"):
+        sparrot.plot.embedding(model)
+    ax = sparrot.plot.embedding(model.fit(X))
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), model.embedding_[:, :2])
+    with pytest.raises(sparrot.InvalidInputError, match="a layout is needed"):
+        sparrot.plot.embedding(sparrot.qot(X))
