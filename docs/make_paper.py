@@ -1,6 +1,6 @@
 """Write docs/paper.md and its figures from what `sparrot reproduce all --output FOLDER` left.
 
-    python docs/make_paper.py FOLDER
+python docs/make_paper.py FOLDER
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ FIGURES = DOCS / "figures" / "paper"
 WIDTH = 1400  # pixels of a figure, at most
 INTRODUCTION = """# The paper's figures and claims
 
-Every experiment of Zhang, Mordant, Matsumoto and Schiebinger with the parameters of the paper's text.
-The table of each holds its sentences against what we measure, by a criterion that was fixed before.
-`python docs/make_paper.py FOLDER` writes this page from what `sparrot reproduce all --output FOLDER`
-leaves there.
+Every experiment of Zhang, Mordant, Matsumoto and Schiebinger. The table of each holds sentences of
+the paper against what we measure; where a claim does not hold in our run, it says so, and why.
+`python docs/make_paper.py FOLDER` writes this page from the output of
+`sparrot reproduce all --output FOLDER`.
 
 | experiment | claims | hold |
 | --- | --- | --- |
@@ -29,6 +29,7 @@ leaves there.
 
 
 def page(folder: Path) -> str:
+    """The whole page."""
     results = [json.loads((folder / f"{name}.json").read_text()) for name in EXPERIMENTS]
     lines = [INTRODUCTION.rstrip()]
     for result in results:
@@ -40,6 +41,7 @@ def page(folder: Path) -> str:
 
 
 def section(name: str, result: dict, folder: Path) -> list[str]:
+    """Command, figures and claims of one experiment."""
     lines = [f"## {result['title']}", "", f"    sparrot reproduce {name}", ""]
     for figure in sorted(folder.glob(f"{name}.png")) + sorted(folder.glob(f"{name}-*.png")):
         if belongs(figure.stem, name):
