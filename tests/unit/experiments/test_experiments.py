@@ -8,6 +8,8 @@ import matplotlib
 import numpy as np
 import pytest
 
+from problems import data_folder
+from sparrot.errors import MissingDataError
 from sparrot.experiments import angles
 from sparrot.experiments.frame import find_experiment, module_of
 from sparrot.experiments.names import EXPERIMENTS
@@ -32,11 +34,25 @@ TINY = {
         "path": 3,
     },
     "spiral-dimensions": {"n": 80, "dimensions": (20, 40), "eps": (1.0, 0.1), "k": (3, 5)},
+    "mixture": {"n": 25, "dimensions": (5, 10), "shown": 10, "eps": (10.0, 1.0), "pca": (2, 5)},
+    "digits": {"n": 20, "eps": (10.0, 1.0), "k": (3, 5), "n_drawn": 5},
+    "single-cell": {"sets": ("dentate", "arabidopsis", "pbmc"), "n": 300, "n_genes": 200},
+    "batch-effects": {"n": 150, "n_genes": 100, "perplexity": 15.0, "n_iter": 20},
 }
+NEED_DATA = ("digits", "single-cell", "batch-effects")
 
 
+@pytest.fixture
+def _data(monkeypatch):
+    if data_folder() is not None:
+        monkeypatch.setenv("SPARROT_DATA", str(data_folder()))
+
+
+@pytest.mark.usefixtures("_data")
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_gives_numbers_claims_and_figures(name):
+    if name in NEED_DATA and data_folder() is None:
+        pytest.skip("no data folder; set SPARROT_DATA")
     experiment = find_experiment(name)
     numbers = experiment.run(replace(experiment.quick, **TINY[name]), Work())
     assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
@@ -79,3 +95,15 @@ def test_the_figures_of_the_paper_leave_the_plots_of_results_alone():
     for name in EXPERIMENTS:
         import_module(module_of(name, "plot.paper"))
     assert all(callable(getattr(sparrot.plot, name)) for name in sparrot.plot.__all__)
+
+
+@pytest.mark.parametrize("name", NEED_DATA)
+def test_without_data_an_experiment_says_what_is_missing(name, monkeypatch, tmp_path):
+    def refuse(*args, **kwargs):
+        raise OSError("no network")
+
+    monkeypatch.setenv("SPARROT_DATA", str(tmp_path))
+    monkeypatch.setattr("sparrot.datasets.mnist.fetch_openml", refuse)
+    experiment = find_experiment(name)
+    with pytest.raises(MissingDataError, match="SPARROT_DATA"):
+        experiment.run(experiment.quick, Work())

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sparrot.datasets import Cells
+from sparrot.experiments.expression import downsampled, expression, variable_genes
+
+
+@pytest.fixture
+def cells():
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(0.5, 2.0, 300) * np.where(np.arange(80)[:, None] < 40, 1, rng.random(300) * 3)
+    X = rng.poisson(rates).astype(np.float32)
+    X[5] = 0  # an empty cell
+    return Cells(csr_array(X), np.arange(300), np.arange(80))
+
+
+def test_genes_are_standardised_and_poor_cells_left_out(cells):
+    X, kept = expression(cells, 50, min_genes=20)
+    assert X.shape == (79, 50)
+    assert kept.types.tolist() == [k for k in range(80) if k != 5]
+    assert np.abs(X.mean(axis=0)).max() < 0.2  # zero but for what is clipped
+    assert X.max() <= 10
+
+
+def test_log_normalised_expression_is_only_standardised(cells):
+    logs = Cells(csr_array(np.log1p(cells.X.toarray())), cells.genes, cells.types, counts=False)
+    X, kept = expression(logs, 50)
+    assert X.shape == (80, 300)
+    assert kept is logs
+
+
+def test_variable_genes_keep_their_counts(cells):
+    some = variable_genes(
+        Cells(csr_array(np.tile(cells.X.toarray(), (1, 3))), np.arange(900), cells.types), 60
+    )
+    assert some.X.shape[1] == 60
+    assert np.array_equal(
+        some.X.toarray(), np.tile(cells.X.toarray(), (1, 3))[some.types][:, some.genes]
+    )
+
+
+def test_downsampling_keeps_proportions(cells):
+    rows = np.flatnonzero(cells.X.sum(axis=1) > 0)
+    X = cells.X[rows].toarray().astype(float)
+    n = 100_000
+    Y = downsampled(X, np.full(len(rows), n), np.random.default_rng(0)).toarray()
+    p = X / X.sum(axis=1, keepdims=True)
+    assert np.array_equal(Y.sum(axis=1), np.full(len(rows), n))
+    # entries are binomial: six deviations, plus one read for the rarest
+    assert (np.abs(Y - n * p) <= 6 * np.sqrt(n * p * (1 - p)) + 1).all()
+    assert np.array_equal(Y > 0, (Y > 0) & (X > 0))
