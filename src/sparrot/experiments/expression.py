@@ -36,8 +36,8 @@ def expression(
     >>> rng = np.random.default_rng(0)
     >>> counts = csr_array(rng.poisson(1.0, (50, 30)).astype(np.float32))
     >>> X, kept = expression(Cells(counts, np.arange(30), np.zeros(50)), 10, min_genes=1)
-    >>> X.shape, bool(np.allclose(X.mean(axis=0), 0, atol=1e-6))
-    ((50, 10), True)
+    >>> len(X), X.shape[1] >= 10, bool(np.allclose(X.mean(axis=0), 0, atol=1e-6))  # ties stay
+    (50, True, True)
     """
     if cells.counts:
         adata = _variable(cells, n_genes, min_genes, min_cells)
