@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparrot import datasets, embedding, errors, geometry, metrics, operators, plot, report
+    from sparrot import datasets, embedding, errors, geometry, metrics, operators, plot, report, sc
     from sparrot.affinity import (
         EOT,
         KNN,
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         load,
         read_points,
         save,
-        sc,
         tsne,
         tsne_affinities,
         umap_layout,
@@ -116,7 +115,6 @@ _HOME = {
     "read_points": "interop",
     "resume": "affinity",
     "save": "interop",
-    "sc": "interop",
     "summarise": "embedding",
     "transport": "affinity",
     "tsallis": "affinity",
@@ -133,6 +131,7 @@ _ROOMS = (
     "operators",
     "plot",
     "report",
+    "sc",
 )
 
 __all__ = [

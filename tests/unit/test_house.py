@@ -25,6 +25,7 @@ FLOW = [
     ("geometry",),
     ("datasets", "metrics"),
     ("interop",),
+    ("sc",),
     ("experiments",),
     ("plot",),
     ("report",),
@@ -60,6 +61,12 @@ def test_imports_only_point_back_up_the_flow(path):
 def test_importing_sparrot_loads_nothing_heavy():
     heavy = ["numpy", "scipy", "sklearn", "numba", "matplotlib", "scanpy", "dask", "openTSNE"]
     code = f"import sys, sparrot; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_room_for_scanpy_is_imported_without_scanpy():
+    code = "import sys, sparrot.sc; print([m for m in ('scanpy', 'anndata') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

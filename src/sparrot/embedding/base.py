@@ -140,8 +140,8 @@ def require_rows(estimator: SpectralEstimator, method: str) -> None:
     if maker is not None and not hasattr(maker, "transform"):
         raise AttributeError(
             f"this {type(estimator).__name__} has no {method}, because {type(maker).__name__} "
-            "gives no rows for new points; take affinity='qot', 'eot' or 'tsallis', or "
-            "precomputed rows"
+            "gives no rows for new points; take affinity='qot', 'eot' or 'tsallis', or precomputed "
+            "rows"
         )
 
 

@@ -1,6 +1,5 @@
 """Affinities in the hands of other packages, and in files."""
 
-from sparrot.interop import sc
 from sparrot.interop.opentsne import tsne, tsne_affinities
 from sparrot.interop.points import read_points
 from sparrot.interop.store import load, save
@@ -11,7 +10,6 @@ __all__ = [
     "load",
     "read_points",
     "save",
-    "sc",
     "tsne",
     "tsne_affinities",
     "umap_layout",

@@ -53,6 +53,16 @@ class Keys:
         return "" if self.uns == DEFAULT else f"{self.uns}_"
 
 
+def as_anndata(adata: Any) -> Any:
+    """An AnnData, or whatever has its parts."""
+    if not all(hasattr(adata, part) for part in ("obs", "obsm", "obsp", "uns", "n_obs")):
+        raise InvalidInputError(
+            f"adata must be an AnnData, got {type(adata).__name__}; of an array, sparrot.qot makes "
+            "the affinity"
+        )
+    return adata
+
+
 def put(adata: Any, affinity: Affinity, keys: Keys, params: dict[str, Any], distances: Any) -> None:
     """Write an affinity, and the distances of its nearest neighbours unless None.
 

@@ -52,7 +52,7 @@ def tsne(
     ((100, 2), (3, 2))
     """
     points = as_points(X, metric)
-    model = fit(points, kind, as_scale(perplexity, eps), metric=metric, n_jobs=n_jobs)
+    model = fit(points, kind, as_scale(perplexity, eps, len(points)), metric=metric, n_jobs=n_jobs)
     affinities = tsne_affinities(model, points)
     if metric != "precomputed" and points.shape[1] >= n_components:
         pca = load_extra("openTSNE.initialization", "tsne").pca

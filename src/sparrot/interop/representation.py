@@ -98,7 +98,7 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
     if not had:
         _run_pca(adata, wanted, layer, key)
     points = np.asarray(adata.obsm[key])[:, :wanted]
-    _log.warning(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
+    _log.info(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
     params: dict[str, Any] = {"n_pcs": points.shape[1]}
     return Representation(points, params if layer is None else params | {"use_rep": key})
 

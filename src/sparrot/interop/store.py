@@ -48,6 +48,8 @@ def save(affinity: Affinity, path: str | os.PathLike[str], *, key: str = "sparro
             "its result_"
         )
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} to save into; make it first")
     if _format(target) == ".npz":
         with whole_file(target) as temporary:
             np.savez(temporary, **_arrays(affinity))

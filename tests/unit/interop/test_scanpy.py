@@ -150,8 +150,9 @@ def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
     rng = np.random.default_rng(0)
     dense = rng.standard_normal((100, 80)) * (rng.random((100, 80)) < 0.3)
     adata = anndata.AnnData(sp.csr_matrix(dense))
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.INFO):
         sparrot.sc.neighbors(adata, perplexity=10)
+    assert not [r for r in caplog.records if r.levelno > logging.INFO]
     assert "50 principal components" in caplog.text
     assert "robustness" in caplog.text
     assert adata.obsm["X_pca"].shape == (100, 50)
@@ -241,7 +242,8 @@ def test_a_part_of_the_cells_is_no_affinity(done):
         ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
         ({"perplexity": 10, "eps": 1}, "not both"),
         ({"metric": "precomputed"}, "starts from points"),
-        ({"knn": True}, "qot has no parameter knn"),
+        ({"knn": True}, "qot has no parameter knn; it has eps, perplexity"),
+        ({"random_state": 1}, "no random_state: .* deterministic"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):
@@ -256,3 +258,30 @@ def test_tools_without_a_graph_say_what_to_run():
         sparrot.sc.affinity(cloud())
     with pytest.raises(InvalidInputError, match="only \\[\\]"):
         sparrot.sc.affinity(cloud(), "mine")
+
+
+def test_what_is_no_anndata_is_named():
+    X = np.zeros((5, 2))
+    for tool in (sparrot.sc.neighbors, sparrot.sc.affinity, sparrot.sc.diffmap, sparrot.sc.tsne):
+        with pytest.raises(InvalidInputError, match="adata must be an AnnData, got ndarray"):
+            tool(X)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9, 12, 31])
+def test_few_cells_get_what_there_is_and_a_word_about_it(caplog, n):
+    adata = cloud(n)
+    sparrot.sc.neighbors(adata)
+    assert "only" in caplog.text
+    assert adata.uns["neighbors"]["params"]["n_neighbors"] == min(n, 15)
+    assert adata.obsp["connectivities"].sum(axis=1) == pytest.approx(np.ones((n, 1)), abs=1e-8)
+    with pytest.raises(InvalidInputError):
+        sparrot.sc.neighbors(adata, n_neighbors=40)
+    with pytest.raises(InvalidInputError, match="perplexity must be"):
+        sparrot.sc.neighbors(adata, perplexity=30)
+
+
+def test_the_module_is_imported_by_its_name():
+    import sparrot.sc as module
+
+    assert module is sparrot.sc
+    assert set(module.__all__) == {"affinity", "diffmap", "neighbors", "tsne"}

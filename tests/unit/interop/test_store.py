@@ -153,3 +153,11 @@ def test_wrong_arguments_are_named(tmp_path):
     sparrot.save(a, tmp_path / "a.npz")
     with pytest.raises(InvalidInputError, match=r"key is for \.h5ad"):
         sparrot.load(tmp_path / "a.npz", key="x")
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.h5ad"])
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, name):
+    a = sparrot.qot(np.random.default_rng(0).standard_normal((20, 3)))
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*typo to save into"):
+        sparrot.save(a, tmp_path / "typo" / name)
+    assert not list(tmp_path.iterdir())

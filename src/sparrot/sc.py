@@ -1,7 +1,8 @@
 """sparrot for scanpy: replace `sc.pp.neighbors`, and all that comes after works as before.
 
-`sc.tl.umap`, `leiden`, `louvain`, `paga`, `diffmap`, `dpt`, `ingest` and h5ad files read what
-`neighbors` writes.
+`sc.tl.umap`, `leiden`, `louvain`, `paga`, `dpt`, `ingest` and h5ad files read what `neighbors`
+writes. For diffusion maps take `sparrot.sc.diffmap`: `sc.tl.diffmap` runs as well, but asks for the
+eigenvalues of largest size, and on a hollow graph some of these are negative.
 
 All weighted degrees of the graph are one, so the modularity of Leiden and Louvain becomes the
 constant Potts model: `resolution` then has another meaning and must be chosen anew.
@@ -18,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity import Affinity
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.interop.annotated import DEFAULT, Keys, get, graph, put, writing
+from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph, put, writing
 from sparrot.interop.build import as_scale, build
 from sparrot.interop.nearest import named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
@@ -29,12 +30,13 @@ from sparrot.validation import as_count, as_flag, as_points
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
 _STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
+_NEIGHBOURS = 15  # scanpy's default
 _log = logging.getLogger(__name__)
 
 
 def neighbors(
     adata: Any,
-    n_neighbors: int = 15,
+    n_neighbors: int | None = None,
     *,
     perplexity: float | None = None,
     eps: float | str | None = None,
@@ -53,8 +55,10 @@ def neighbors(
     ----------
     adata : AnnData, in memory or backed; X may be sparse.
     n_neighbors : for the distances only (scanpy's PAGA and ingest read them): how many, the cell
-        itself counted, as in scanpy. The connectivities choose their own neighbours.
-    perplexity : mean effective number of neighbours of a cell; 30 if `eps` is not given.
+        itself counted, as in scanpy; 15 if not given, or as many as there are cells. The
+        connectivities choose their own neighbours.
+    perplexity : mean effective number of neighbours of a cell; 30 if `eps` is not given, or half
+        the number of other cells where that is less.
     eps : instead: regularisation relative to the mean cost, or `"connected"`, as in `sparrot.qot`.
     kind : `"qot"`, `"eot"` (entries below 1e-3 / n dropped, unless `drop` says otherwise) or
         `"tsallis"`.
@@ -62,7 +66,7 @@ def neighbors(
         matrix, any distance of scikit-learn.
     use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
         principal components, computed if absent. PCA changes how noise enters the distances, and
-        where noise varies between cells that costs robustness: a log message reminds you.
+        where noise varies between cells that costs robustness: the log (level INFO) reminds you.
     n_pcs : number of principal components; 0 for none.
     layer : take this layer in place of X. Scanpy has no word for layers: `sc.tl.ingest` would
         search X.
@@ -94,9 +98,14 @@ def neighbors(
     >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
     ((200, 200), 'qot')
     """
-    adata = adata.copy() if as_flag(copy, "copy") else adata
-    k = as_count(n_neighbors, "n_neighbors", adata.n_obs) - 1
-    scale, cost = as_scale(perplexity, eps), _as_cost(metric)
+    if "random_state" in options:
+        raise InvalidInputError(
+            "sparrot.sc.neighbors takes no random_state: nothing in it is random, its result is "
+            "deterministic; leave it out"
+        )
+    adata = _own(adata, copy)
+    k = _as_neighbours(n_neighbors, adata.n_obs) - 1
+    scale, cost = as_scale(perplexity, eps, adata.n_obs), _as_cost(metric)
     with writing():
         chosen = choose(adata, use_rep, n_pcs, layer)
         points = as_points(chosen.points)
@@ -124,7 +133,7 @@ def affinity(adata: Any, key: str | None = None) -> Affinity:
     >>> sparrot.sc.affinity(adata).certificate.violation
     0.0
     """
-    return get(adata, key)
+    return get(as_anndata(adata), key)
 
 
 def diffmap(
@@ -157,7 +166,7 @@ def diffmap(
     >>> adata.obsm["X_diffmap"].shape, bool(np.isclose(adata.uns["diffmap_evals"][0], 1))
     ((200, 4), True)
     """
-    adata = adata.copy() if as_flag(copy, "copy") else adata
+    adata = _own(adata, copy)
     W = graph(adata, neighbors_key)
     values, vectors = leading(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
     _warn_of_pieces(W, values)
@@ -204,7 +213,7 @@ def tsne(
     >>> adata.obsm["X_tsne"].shape
     (100, 2)
     """
-    adata = adata.copy() if as_flag(copy, "copy") else adata
+    adata = _own(adata, copy)
     W = graph(adata, neighbors_key)
     embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
     key, place = (key_added, key_added) if key_added else ("tsne", "X_tsne")
@@ -213,6 +222,20 @@ def tsne(
         adata.obsm[place] = np.asarray(embedding)
         adata.uns[key] = {"params": params}
     return adata if copy else None
+
+
+def _own(adata: Any, copy: Any) -> Any:
+    """The AnnData to write into: itself, or a copy."""
+    return as_anndata(adata).copy() if as_flag(copy, "copy") else as_anndata(adata)
+
+
+def _as_neighbours(n_neighbors: Any, n: int) -> int:
+    """How many neighbours to keep distances to, the cell itself counted."""
+    if n_neighbors is not None:
+        return as_count(n_neighbors, "n_neighbors", n)
+    if n < _NEIGHBOURS:
+        _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, _NEIGHBOURS)
+    return min(n, _NEIGHBOURS)
 
 
 def _as_cost(metric: Any) -> str:
