@@ -70,7 +70,8 @@ def qot(
         still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
         `"auto"` is approximate from :math:`n^2 p = 10^{13}` on, and says so in the log.
     neighbours : for an approximate search, a transformer with the interface of
-        `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbours by default.
+        `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbours by default
+        (whose graph, unlike all else here, depends on its number of threads).
     checkpoint : path of a file: what is found is saved there after each round of an exact search
         by the active set, and a later call on the same points, with any eps, goes on from it.
     progress : called with a `sparrot.Progress` now and then.
