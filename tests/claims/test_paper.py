@@ -130,7 +130,13 @@ def test_the_spiral(curves, words):
 @pytest.fixture(scope="module")
 def gaussians():
     parameters = mixture.Parameters(
-        n=150, dimensions=(10, 100), shown=100, eps=angles.eps_grid(7), k=(5, 15, 45), n_seeds=1
+        n=100,
+        dimensions=(10, 100),
+        shown=100,
+        eps=angles.eps_grid(5),
+        k=(5, 15, 45),
+        n_seeds=1,
+        pca=(2, 10, 100),
     )
     return mixture.run(parameters, Work())
 
