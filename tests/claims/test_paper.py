@@ -2,11 +2,16 @@
 
 import pytest
 
+from problems import data_folder
 from sparrot.experiments import (
     active_set,
     angles,
+    batch_effects,
     convergence,
+    digits,
+    mixture,
     robustness,
+    single_cell,
     sphere,
     spiral,
     torus,
@@ -120,3 +125,67 @@ def test_the_spiral(curves, words):
     """The sentence is the parameter."""
     claim = claim_about(words, about_angles(*curves))
     assert claim.holds, claim.ours
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    parameters = mixture.Parameters(
+        n=100,
+        dimensions=(10, 100),
+        shown=100,
+        eps=angles.eps_grid(5),
+        k=(5, 15, 45),
+        n_seeds=1,
+        pca=(2, 10, 100),
+    )
+    return mixture.run(parameters, Work())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "EOT affinities show much more extreme variability",
+        "distinguish cleanly between clusters",
+        "the performance of k-NN rapidly worsens",
+        "outperforms EOT by a widening margin",
+        "k-NN rapidly deteriorates",
+    ],
+)
+def test_the_mixture(gaussians, words):
+    """The sentence is the parameter."""
+    claim = claim_about(words, mixture.claims(gaussians))
+    assert claim.holds, claim.ours
+
+
+@pytest.fixture
+def _data(monkeypatch):
+    if data_folder() is None:
+        pytest.skip("no data folder; set SPARROT_DATA")
+    monkeypatch.setenv("SPARROT_DATA", str(data_folder()))
+
+
+@pytest.mark.usefixtures("_data")
+def test_qot_shows_digits_over_a_wide_range():
+    """EOT yields good performance only for a narrow range of eps, while QOT is stable"""
+    parameters = digits.Parameters(n=100, eps=angles.eps_grid(9), k=(5, 10, 20), n_seeds=1)
+    claims = digits.claims(digits.run(parameters, Work()))
+    for words in ("more variability in the perplexities", "much wider range", "v_2, v_3"):
+        claim = claim_about(words, claims)
+        assert claim.holds, claim.ours
+
+
+@pytest.mark.usefixtures("_data")
+def test_eot_and_knn_miss_lineages_of_the_root():
+    """the EOT and k-NN kernel constructions miss certain lineages"""
+    parameters = single_cell.Parameters(sets=("arabidopsis",), n=600)
+    claims = single_cell.claims(single_cell.run(parameters, Work()))
+    claim = claim_about("miss certain lineages", claims)
+    assert claim.holds, claim.ours
+
+
+@pytest.mark.usefixtures("_data")
+def test_qot_shows_types_of_cells_that_are_read_at_two_depths():
+    """[QOT is] able to uncover structure corresponding to celltypes"""
+    parameters = batch_effects.Parameters(n=600)
+    found = batch_effects._affinity_numbers(parameters, "QOT", None)
+    assert found["nmi"] >= 0.5

@@ -98,6 +98,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         "images": {m: found[m]["image"] for m in METHODS},
         "embeddings": {m: layouts[f"layout-{m}"]["points"] for m in LAID_OUT},
         "principal": judge.rounded(judge.principal(data.X, 2), 3),
+        "apparent": max(_told_apart(parameters, data, v) for v in judge.principal(data.X, 2).T),
         "types": [str(t) for t in data.types],
         "batches": [int(b) for b in data.batches],
     }
@@ -131,8 +132,16 @@ def _affinity_numbers(parameters: Parameters, method: str, eps: float | None) ->
     if found.potential is None:
         return drawn
     u = found.potential / found.mean_cost
-    auc = float(roc_auc_score(data.batches == max(parameters.reads), u))
-    return drawn | {"potential": judge.rounded(u, 5), "separation": max(auc, 1 - auc)}
+    return drawn | {
+        "potential": judge.rounded(u, 5),
+        "separation": _told_apart(parameters, data, u),
+    }
+
+
+def _told_apart(parameters: Parameters, data: Simulated, values: FloatArray) -> float:
+    """How well values tell the two batches apart: the area under the ROC curve, 0.5 by chance."""
+    auc = float(roc_auc_score(data.batches == max(parameters.reads), values))
+    return max(auc, 1 - auc)
 
 
 def _mean_degree(W: Any) -> float:
