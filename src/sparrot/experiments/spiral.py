@@ -24,7 +24,6 @@ from sparrot.experiments.frame import Claim, Experiment, Numbers
 from sparrot.experiments.spiral_claims import claims
 from sparrot.experiments.work import Work
 from sparrot.geometry import interpolate, sinkhorn_divergence
-from sparrot.metrics import mean_principal_angle
 from sparrot.operators import heat_kernel, heat_time, laplacian
 from sparrot.types import FloatArray
 
@@ -65,7 +64,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     rows = judge.table(
         dict(zip(keys, found.values(), strict=True)), {m: parameters.of(m) for m in judge.METHODS}
     )
-    curves = judge.curves_of(rows)
+    curves, whole = (judge.curves_of(rows, key) for key in judge.JUDGES)
     best = {m: float(parameters.of(m)[int(curves[m].mean(axis=0).argmin())]) for m in judge.METHODS}
     panels: dict[str, Callable[[], Any]] = {"data": partial(_data, parameters)}
     panels |= {f"embedding-{_slug(m)}": partial(_embedding, parameters, m, best) for m in best}
@@ -83,7 +82,11 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         "eps": list(parameters.eps),
         "k": list(parameters.k),
         "angles": rows,
-        "best": [{"method": m, "parameter": best[m], "angle": judge.best(curves, m)} for m in best],
+        "best": [
+            {"method": m, "parameter": best[m]}
+            | {"angle": judge.best(curves, m), "whole": judge.best(whole, m)}
+            for m in best
+        ],
         "data": drawn["data"],
         "embeddings": {m: drawn[f"embedding-{_slug(m)}"] for m in best},
         "paths": paths,
@@ -101,7 +104,7 @@ def _spiral(parameters: Parameters, seed: int) -> Spiral:
     return make_spiral(parameters.n, parameters.d, noise=parameters.noise, random_state=seed)
 
 
-def _angles(parameters: Parameters, method: str, seed: int) -> list[float]:
+def _angles(parameters: Parameters, method: str, seed: int) -> list[dict[str, float]]:
     spiral = _spiral(parameters, seed)
     return judge.angles(method, spiral.X, parameters.of(method), judge.reference(spiral))
 
@@ -129,8 +132,7 @@ def _pca(parameters: Parameters, seed: int, best: dict[str, float]) -> dict[str,
         X = _principal(spiral.X, d)
         for method, parameter in (("QOT", best["QOT"]), ("k-NN", float(parameters.pca_k))):
             V = judge.leading(judge.affinity(method, X, parameter))
-            angle = mean_principal_angle(V, truth)
-            rows.append({"method": method, "d": d, "seed": seed, "angle": angle})
+            rows.append({"method": method, "d": d, "seed": seed} | judge.judged(V, truth))
             embeddings.append({"method": method, "d": d, "points": _plane(V)})
     return {"angles": rows, "embeddings": embeddings if seed == 0 else []}
 

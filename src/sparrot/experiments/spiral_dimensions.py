@@ -22,7 +22,7 @@ class Parameters:
     noise: tuple[float, float] = (0.05, 0.95)
     eps: tuple[float, ...] = judge.eps_grid(25)
     k: tuple[int, ...] = tuple(range(5, 126, 10))
-    n_seeds: int = 1
+    n_seeds: int = 3
 
     def of(self, method: str) -> tuple[float, ...]:
         """The range of a method's parameter."""
@@ -51,7 +51,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     return {"eps": list(parameters.eps), "k": list(parameters.k), "angles": rows}
 
 
-def _angles(parameters: Parameters, d: int, method: str, seed: int) -> list[float]:
+def _angles(parameters: Parameters, d: int, method: str, seed: int) -> list[dict[str, float]]:
     spiral = make_spiral(parameters.n, d, noise=parameters.noise, random_state=seed)
     return judge.angles(method, spiral.X, parameters.of(method), judge.reference(spiral))
 

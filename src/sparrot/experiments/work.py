@@ -8,6 +8,7 @@ goes on where it stopped.
 from __future__ import annotations
 
 import json
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -90,27 +91,37 @@ class Work:
         yield from zip(units, results, strict=True)
 
     def _stored(self, name: str) -> dict[str, Any] | None:
+        """What a file says; None if there is none, or none that can be read."""
         path = self._path(name)
         if path is None or not path.exists():
             return None
-        entry: dict[str, Any] = json.loads(path.read_text())
-        return entry
+        try:
+            entry = json.loads(path.read_text())
+        except ValueError:  # no JSON, or no text: damaged since it was written
+            return None
+        return entry if isinstance(entry, dict) and "result" in entry else None
 
     def _path(self, name: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{name}.json"
 
 
 def _finished(unit: Unit, path: Path | None) -> dict[str, Any]:
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), _cpu()
     with warnings.catch_warnings():
         # Experiments go where the graph is in pieces on purpose, and count what comes of it.
         warnings.simplefilter("ignore", AffinityWarning)
         result = unit()
+    took = {"seconds": time.perf_counter() - start, "cpu": _cpu() - cpu}
     said = json.dumps(
-        {"seconds": round(time.perf_counter() - start, 3), "result": result}, allow_nan=False
+        {key: round(value, 3) for key, value in took.items()} | {"result": result}, allow_nan=False
     )
     if path is not None:
         with whole_file(path) as temporary:
             temporary.write_text(said)
     entry: dict[str, Any] = json.loads(said)  # as it will be read next time
     return entry
+
+
+def _cpu() -> float:
+    """Seconds of all cores, of this process and of children that have ended."""
+    return sum(os.times()[:4])
