@@ -32,7 +32,7 @@ OTHERS = ("Gaussian", "Epanechnikov", *BY_NEIGHBOURS)
 N_VECTORS = 10
 JUDGES = {"angle": N_VECTORS, "whole": N_VECTORS + 1}  # vectors of the ring
 _MAGIC_POWER = 5
-_TOL = 1e-6  # of a row sum: far less than the spread over seeds
+TOL = 1e-6  # of a row sum: far less than the spread over seeds
 
 Curves = dict[str, FloatArray]  # method -> (seeds, parameters)
 
@@ -52,7 +52,7 @@ def affinities(method: str, X: FloatArray, parameters: Iterable[float]) -> Itera
     """The matrix of a method for each parameter, each solve from the one before."""
     if method.startswith("QOT"):
         hollow = method == "QOT"
-        return (a.matrix for a in qot_path(X, parameters, hollow=hollow, tol=_TOL, n_jobs=1))
+        return (a.matrix for a in qot_path(X, parameters, hollow=hollow, tol=TOL, n_jobs=1))
     if method.startswith("EOT"):
         return _entropic(X, parameters, method == "EOT")
     build: dict[str, Callable[[float], Any]] = {
@@ -73,7 +73,7 @@ def affinity(method: str, X: FloatArray, parameter: float) -> Any:
 def _entropic(X: FloatArray, parameters: Iterable[float], hollow: bool) -> Iterator[Any]:
     potential = None
     for eps in parameters:
-        found = eot(X, eps, hollow=hollow, potential=potential, tol=_TOL, n_jobs=1)
+        found = eot(X, eps, hollow=hollow, potential=potential, tol=TOL, n_jobs=1)
         potential = found.potential
         yield found.matrix
 

@@ -66,7 +66,7 @@ def matched(method: str, X: FloatArray, target: float | None) -> Affinity:
         return qot(X, n_jobs=1)
     assert target is not None
     if method == "EOT":
-        return eot(X, perplexity=target, n_jobs=1)
+        return eot(X, perplexity=target, tol=angles.TOL, n_jobs=1)
     return knn(X, round(target), n_jobs=1)
 
 

@@ -26,7 +26,7 @@ class Parameters:
     n: int = 500
     dimensions: tuple[int, ...] = (10, 50, 250)
     shown: int = 50
-    eps: tuple[float, ...] = eps_grid(17)
+    eps: tuple[float, ...] = eps_grid(13)
     k: tuple[int, ...] = (5, 10, 15, 25, 50, 75, 100, 125)
     n_seeds: int = 2
     pca: tuple[int, ...] = (2, 5, 10, 25, 50, 100, 250)
