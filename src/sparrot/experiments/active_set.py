@@ -2,7 +2,8 @@
 
 Standard Gaussian points in 250 dimensions, eps = the mean cost, each solve in a process of its own.
 Memory is the peak of resident memory above what the process held with the points; the paper counts
-all that was ever allocated, which is more.
+all that was ever allocated, which is more. The paper repeats each of 10 problems 10 times; we solve
+each of 5 problems once.
 """
 
 from __future__ import annotations
@@ -79,14 +80,18 @@ def claims(numbers: Numbers) -> list[Claim]:
     gains = {n: [_gain(numbers["runs"], n, what) for what in ("seconds", "bytes")] for n in both}
     few_thousand = [n for n in both if 2000 <= n < 10_000]
     large = [n for n in both if n >= 10_000]
+    fast = all(gains[n][0] >= 2 for n in few_thousand) if few_thousand else None
+    leads = all(min(gains[n]) >= 5 for n in large) if large else None
+    problems = len({row["seed"] for row in numbers["runs"]})
+    once = f"medians of {problems} problems, each solved once (paper: 10 problems, 10 times each)"
     return [
         Claim(
             "For N larger than a few thousand, we find that this leads to significant speedups",
             "speedup",
             _said(gains, few_thousand),
             "at least twice as fast at 2,000 <= N < 10,000",
-            all(gains[n][0] >= 2 for n in few_thousand) if few_thousand else None,
-            "" if few_thousand else "no such N was run",
+            fast,
+            _note(once, fast),
         ),
         Claim(
             "the active-set solver achieves a very significant speed and memory advantage for "
@@ -94,10 +99,16 @@ def claims(numbers: Numbers) -> list[Claim]:
             "about 10 times faster at 25,000",
             _said(gains, large),
             "at least 5 times faster and 5 times less memory at N >= 10,000, where both ran",
-            all(min(gains[n]) >= 5 for n in large) if large else None,
-            "dense at 25,000 needs 35 GB, and was not run" if large else "no such N was run",
+            leads,
+            _note(f"{once}; dense at 25,000 is estimated at 35 GB and was not run", leads),
         ),
     ]
+
+
+def _note(said: str, holds: bool | None) -> str:
+    if holds is None:
+        return "no such N was run"
+    return said if holds else f"the gains are smaller ({said})"
 
 
 def _gain(runs: Sequence[dict[str, Any]], n: int, what: str) -> float:

@@ -27,7 +27,8 @@ class Claim:
     ours : what we measure.
     criterion : when the claim counts as holding, fixed before the run.
     holds : the verdict; None if the run is too small to tell.
-    reason : why it does not hold, or what should be known about it.
+    reason : why it does not hold, which a claim that does not must say, or what should be known
+        about it.
     """
 
     sentence: str
@@ -61,6 +62,17 @@ class Experiment:
     quick: Any
     run: Callable[[Any, Work], Numbers]
     claims: Callable[[Numbers], Sequence[Claim]]
+
+
+def unless(holds: bool | None, reason: str) -> str:
+    """The reason of a claim that does not hold.
+
+    Examples
+    --------
+    >>> unless(True, "too few points"), unless(False, "too few points")
+    ('', 'too few points')
+    """
+    return reason if holds is False else ""
 
 
 def find_experiment(name: str) -> Experiment:

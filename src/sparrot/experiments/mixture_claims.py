@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from sparrot.experiments import clusters as judge
-from sparrot.experiments.frame import Claim, Numbers
+from sparrot.experiments.frame import Claim, Numbers, unless
 
 _GAP_OF = 3  # clusters
 _AMONG = 10  # leading gaps
+_JUMP = 0.15  # of NMI from one number of components to the next, and back
 
 
 def claims(numbers: Numbers) -> list[Claim]:
@@ -25,23 +26,28 @@ def claims(numbers: Numbers) -> list[Claim]:
 
 def _about_shown(shown: dict[str, Any]) -> list[Claim]:
     spreads = {m: judge.spread(shown[m]["perplexity"]) for m in ("QOT", "EOT")}
+    more = spreads["EOT"] >= 1.5 * spreads["QOT"]
+    found = {m: shown[m]["nmi"] for m in ("QOT", "EOT")}
+    clean = found["QOT"] >= 0.7 and found["EOT"] <= 0.1
     return [
         Claim(
             "the EOT affinities show much more extreme variability than the QOT affinities",
             "much more",
             f"perplexity, deviation / mean: QOT {spreads['QOT']:.2f}, EOT {spreads['EOT']:.2f}",
             "deviation / mean of the perplexities of EOT at least 1.5 times that of QOT",
-            spreads["EOT"] >= 1.5 * spreads["QOT"],
+            more,
+            unless(more, f"{spreads['EOT'] / spreads['QOT']:.2f} times as large"),
         ),
         Claim(
             "the first two non-trivial eigenvectors for the QOT affinities distinguish cleanly "
             "between clusters. On the other hand, for the EOT affinities effectively consist of "
             "only noise",
             "clean; noise",
-            f"NMI of clusters by them: QOT {shown['QOT']['nmi']:.2f}, EOT {shown['EOT']['nmi']:.2f}"
-            f" (d = {shown['d']})",
+            f"NMI of clusters by them: QOT {found['QOT']:.2f}, EOT {found['EOT']:.2f} "
+            f"(d = {shown['d']})",
             "NMI at least 0.7 for QOT and at most 0.1 for EOT, at equal mean perplexity",
-            shown["QOT"]["nmi"] >= 0.7 and shown["EOT"]["nmi"] <= 0.1,
+            clean,
+            unless(clean, f"NMI {found['QOT']:.2f} by QOT and {found['EOT']:.2f} by EOT"),
         ),
     ]
 
@@ -53,6 +59,7 @@ def _about_spectra(rows: judge.Rows) -> Claim:
     said = "; ".join(
         f"{m} " + ", ".join(f"{shares[d, m]:.2f}" for d in dimensions) for m in ("QOT", "EOT")
     )
+    largest = ", ".join(str(widest_gap(rows, d, "QOT")) for d in dimensions)
     return Claim(
         "only the QOT projection exhibits clear gaps between the leading Laplacian eigenvalues",
         "only QOT",
@@ -60,11 +67,18 @@ def _about_spectra(rows: judge.Rows) -> Claim:
         f"lambda_4 - lambda_3 at least a quarter of lambda_{_AMONG} for QOT at every d, and less "
         "for EOT",
         hold,
-        ""
-        if hold
-        else "QOT's leading eigenvalues are far apart, EOT's all near zero, but as d grows "
-        "QOT's gap moves from after the third to before it",
+        unless(
+            hold,
+            f"the widest gap of QOT is after the eigenvalue of number {largest} at these d; three "
+            "clusters ask for the third",
+        ),
     )
+
+
+def widest_gap(rows: judge.Rows, d: int, method: str) -> int:
+    """After how many Laplacian eigenvalues the widest gap of the first ten is."""
+    values = [row["value"] for row in rows if row["d"] == d and row["method"] == method]
+    return int(np.argmax(np.diff(values[:_AMONG]))) + 1
 
 
 def gap_share(rows: judge.Rows, d: int, method: str) -> float:
@@ -85,14 +99,18 @@ def _about_curves(rows: judge.Rows) -> list[Claim]:
     kept = [best[d, "QOT"][0] for d in dimensions]
     leads = [best[d, "QOT"][0] - best[d, "EOT"][0] for d in dimensions]
     turns = [best[d, "EOT"][1] - best[d, "QOT"][1] for d in dimensions]
-    said = ", ".join(f"{best[d, 'k-NN'][0]:.2f}" for d in dimensions)
+    said = _numbers([best[d, "k-NN"][0] for d in dimensions])
+    worsens = lost >= best[dimensions[0], "k-NN"][0] / 2
+    stable = bool(np.diff(kept).min() >= -0.05)
+    widening = all(lead[-1] > lead[0] and min(lead) > 0 for lead in (leads, turns))
     return [
         Claim(
             "the performance of k-NN rapidly worsens as the dimensionality d increases",
             "rapidly",
             f"best NMI {said} at d = {_listed(dimensions)}",
             "best NMI falls by at least half from the first d to the last",
-            lost >= best[dimensions[0], "k-NN"][0] / 2,
+            worsens,
+            unless(worsens, f"it falls by {lost:.2f}"),
         ),
         Claim(
             "the performance of QOT remains stable and outperforms EOT by a widening margin as d "
@@ -102,48 +120,77 @@ def _about_curves(rows: judge.Rows) -> list[Claim]:
             f"{_numbers(turns)}",
             "QOT's best NMI never falls by more than 0.05, and its lead in NMI and in angle is "
             "positive and larger at the last d than at the first",
-            bool(np.diff(kept).min() >= -0.05)
-            and all(lead[-1] > lead[0] and min(lead) > 0 for lead in (leads, turns)),
+            stable and widening,
+            unless(
+                stable and widening,
+                f"the lead changes from {leads[0]:.2f} to {leads[-1]:.2f} in NMI and from "
+                f"{turns[0]:.2f} to {turns[-1]:.2f} in angle, and QOT's NMI by "
+                f"{np.diff(kept).min():+.2f} at its worst step",
+            ),
         ),
     ]
 
 
 def _about_pca(rows: judge.Rows) -> list[Claim]:
+    components = sorted({row["pca"] for row in rows})
     means = {
         m: [
             float(np.mean([r["nmi"] for r in rows if r["pca"] == d and r["method"] == m]))
-            for d in sorted({row["pca"] for row in rows})
+            for d in components
         ]
         for m in judge.METHODS
     }
-    ranges = {m: max(values) - min(values) for m, values in means.items()}
-    few = "few components overlap the clusters: QOT loses there too, and is level from 25 on"
+    qot = means["QOT"]
+    level = next(k for k in range(len(qot)) if max(qot[k:]) - min(qot[k:]) <= 0.1)
+    unchanged = level == 0
+    rise, fall = jumps(means["EOT"])
+    unstable = min(rise, fall) >= _JUMP
+    deteriorates = means["k-NN"][-1] <= means["k-NN"][0] / 2
+    at = f"at d_PCA = {_listed(components)}"
     return [
         Claim(
             "the performance of QOT remains virtually unchanged across the full range of d_PCA",
             "unchanged",
-            f"NMI {min(means['QOT']):.2f} to {max(means['QOT']):.2f}",
+            f"NMI {_numbers(qot)} {at}",
             "NMI varies by at most 0.1",
-            ranges["QOT"] <= 0.1,
-            "" if ranges["QOT"] <= 0.1 else few,
+            unchanged,
+            unless(
+                unchanged,
+                f"it varies by {max(qot) - min(qot):.2f}; from d_PCA = {components[level]} on by "
+                f"{max(qot[level:]) - min(qot[level:]):.2f}; at d_PCA = {components[0]} no method "
+                f"is above {max(values[0] for values in means.values()):.2f}",
+            ),
         ),
         Claim(
             "EOT appears to be unstable",
             "unstable",
-            f"NMI {min(means['EOT']):.2f} to {max(means['EOT']):.2f}",
-            "NMI varies by at least twice as much as QOT's and by at least 0.15",
-            ranges["EOT"] >= max(0.15, 2 * ranges["QOT"]),
-            "" if ranges["EOT"] >= 2 * ranges["QOT"] else few,
+            f"NMI {_numbers(means['EOT'])} {at}",
+            f"EOT's NMI both falls and rises by at least {_JUMP} as d_PCA grows",
+            unstable,
+            unless(unstable, f"EOT's NMI rises by {rise:.2f} and falls by {fall:.2f} at most"),
         ),
         Claim(
             "k-NN rapidly deteriorates even for moderately large values of d_PCA",
             "deteriorates",
-            f"NMI {_numbers(means['k-NN'])} at d_PCA = "
-            f"{_listed(sorted({row['pca'] for row in rows}))}",
-            "NMI at the last d_PCA at most half of that at the first",
-            means["k-NN"][-1] <= means["k-NN"][0] / 2,
+            f"NMI {_numbers(means['k-NN'])} {at}",
+            "NMI falls by at least half from the first d_PCA to the last",
+            deteriorates,
+            unless(deteriorates, f"from {means['k-NN'][0]:.2f} to {means['k-NN'][-1]:.2f} only"),
         ),
     ]
+
+
+def jumps(values: list[float]) -> tuple[float, float]:
+    """The largest rise and the largest fall from an earlier value to a later one.
+
+    Examples
+    --------
+    >>> jumps([0.5, 0.0, 0.75])
+    (0.75, 0.5)
+    """
+    pairs = [(a, b) for k, a in enumerate(values) for b in values[k + 1 :]]
+    rise, fall = (max((s * (b - a) for a, b in pairs), default=0.0) for s in (1, -1))
+    return max(rise, 0.0), max(fall, 0.0)
 
 
 def _best(rows: judge.Rows, method: str) -> tuple[float, float]:

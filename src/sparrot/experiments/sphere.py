@@ -16,7 +16,7 @@ from scipy.special import gamma
 
 from sparrot.affinity import qot_path
 from sparrot.datasets import make_sphere
-from sparrot.experiments.frame import Claim, Experiment, Numbers
+from sparrot.experiments.frame import Claim, Experiment, Numbers, unless
 from sparrot.experiments.work import Work
 from sparrot.geometry import potential_exponent, potential_level, scaling_exponent
 
@@ -76,13 +76,15 @@ def claims(numbers: Numbers) -> list[Claim]:
     for d in sorted({row["d"] for row in numbers["exponents"]}):
         values = [row["exponent"] for row in numbers["exponents"] if row["d"] == d]
         mean, theory = float(np.mean(values)), potential_exponent(d)
+        close = bool(abs(mean - theory) <= 0.1 * theory)
         found.append(
             Claim(
                 f"Our empirical findings agree with the exponent 2/(2 + d) [d = {d}]",
                 f"{theory:.3f}",
                 f"{mean:.3f}" + (f" +- {np.std(values):.3f}" if len(values) > 1 else ""),
                 "mean of the fitted exponents within 10 % of 2/(2 + d)",
-                bool(abs(mean - theory) <= 0.1 * theory),
+                close,
+                unless(close, f"{mean / theory - 1:+.0%} off"),
             )
         )
     return found
