@@ -1,4 +1,8 @@
-"""Panels of angles over the parameter of each method."""
+"""Panels of angles over the parameter of each method.
+
+The paper's judge is the angle to ten vectors, which cut the fifth pair of a ring in two; the angle
+to the eleven of whole pairs is drawn beside it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,18 @@ import numpy as np
 from sparrot.plot.paper.look import METHODS, curve_with_band
 
 _BY_NEIGHBOURS = ("k-NN", "MAGIC")
-LABEL = "mean principal angle (rad)"
+LABELS = {
+    "angle": "mean principal angle to the\n10 vectors of the clean curve (rad)",
+    "whole": "mean principal angle to the\n11 vectors of whole pairs (rad)",
+}
 
 
-def angle_curves(axes: Any, rows: list[dict[str, Any]]) -> None:
+def angle_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
     """Curves over eps; for methods that have none, a line at their best."""
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
         seeds = sorted({row["seed"] for row in chosen})
-        runs = [[row["angle"] for row in chosen if row["seed"] == seed] for seed in seeds]
+        runs = [[row[key] for row in chosen if row["seed"] == seed] for seed in seeds]
         parameters = [row["parameter"] for row in chosen if row["seed"] == seeds[0]]
         style = METHODS[method] | {"markersize": 4}
         if method in _BY_NEIGHBOURS:
@@ -28,4 +35,4 @@ def angle_curves(axes: Any, rows: list[dict[str, Any]]) -> None:
         else:
             curve_with_band(axes, parameters, runs, style, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")
-    axes.set(ylabel=LABEL, ylim=(0, np.pi / 2))
+    axes.set(ylabel=LABELS[key], ylim=(0, np.pi / 2))

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper.clusters import image, points
+from sparrot.extras import load_extra
+from sparrot.plot.paper.clusters import image, images, points
 from sparrot.plot.paper.look import panel, paper_style
 from sparrot.plot.style import colours
 
@@ -20,7 +21,7 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
         figure = plt.figure(figsize=(14, 13.5), layout="constrained")
         top, middle, bottom = figure.subfigures(3, 1, height_ratios=(1, 1, 2))
         _data(top.subplots(1, 4), numbers)
-        _affinities(middle.subplots(1, 4), numbers)
+        _affinities(middle, numbers)
         _layouts(bottom.subplots(2, 4), numbers)
     return {"": figure}
 
@@ -46,15 +47,25 @@ def _potentials(axes: Any, u: Any, batches: Any) -> None:
     axes.legend(title="reads", fontsize=8, title_fontsize=8)
 
 
-def _affinities(panels: Any, numbers: dict[str, Any]) -> None:
+def _affinities(figure: Any, numbers: dict[str, Any]) -> None:
+    """Three in common colours; the Gaussian kernel on a scale of its own, logarithmic as there."""
+    panels = figure.subplots(1, 4)
     keys = [f"{t} {b:05d}" for t, b in zip(numbers["types"], numbers["batches"], strict=True)]
     sizes = np.unique(keys, return_counts=True)[1]
     rows = {row["method"]: row for row in numbers["affinities"]}
+    images(figure, panels[:3], [numbers["images"][m] for m in _METHODS[:3]], sizes)
+    _logarithmic(figure, panels[3], np.asarray(numbers["images"]["Gaussian"]), sizes)
     for axes, letter, method in zip(panels, "efgh", _METHODS, strict=True):
-        image(axes, numbers["images"][method], sizes)
         said = f"NMI {rows[method]['nmi']:.2f}, mixing {rows[method]['mixing']:.2f}"
         axes.set_xlabel(f"by type, then reads\n{said}")
-        panel(axes, letter, method)
+        panel(axes, letter, method + ", log scale" * (method == "Gaussian"))
+
+
+def _logarithmic(figure: Any, axes: Any, pixels: Any, sizes: Any) -> None:
+    low = max(float(np.percentile(pixels[pixels > 0], 1)), 1e-6)
+    norm = load_extra("matplotlib.colors", "plot").LogNorm(low, float(pixels.max()), clip=True)
+    drawn = image(axes, pixels, sizes, norm)
+    figure.colorbar(drawn, ax=axes, label="affinity, times N", fraction=0.05, pad=0.02)
 
 
 def _layouts(panels: Any, numbers: dict[str, Any]) -> None:
@@ -63,6 +74,8 @@ def _layouts(panels: Any, numbers: dict[str, Any]) -> None:
     for j, method in enumerate(_LAID_OUT):
         for i, labels in enumerate((numbers["types"], batches)):
             points(panels[i, j], numbers["embeddings"][method], labels, size=4, legend=j == 0)
+            panel(panels[i, j], "ijklmnop"[4 * i + j], f"t-SNE, {method}")
         said = f"mixing {rows[method]['mixing']:.2f}, purity {rows[method]['purity']:.2f}"
         panels[1, j].set_xlabel(said)
-        panel(panels[0, j], "ijkl"[j], f"t-SNE, {method}")
+    panels[0, 0].set_ylabel("by type")
+    panels[1, 0].set_ylabel("by batch")

@@ -11,19 +11,41 @@ from sparrot.plot.paper.look import METHODS, curve_with_band
 from sparrot.plot.style import SEQUENTIAL, colours, in_order
 
 _BY_NEIGHBOURS = ("k-NN",)
+_UNIFORM = "affinity, times N"
 _LABELS = {"nmi": "NMI", "angle": "angle to the template (rad)"}
 
 
 def points(axes: Any, Y: Any, labels: Any, *, size: float = 5, legend: bool = True) -> None:
-    """A plane of points, coloured by label."""
+    """A plane of points, coloured by label, in random order so that no label covers another."""
     Y, labels = np.asarray(Y), np.asarray(labels).astype(str)
     names = in_order(labels)
-    for name, colour in zip(names, colours(len(names)), strict=True):
-        of = labels == name
-        axes.scatter(*Y[of].T, s=size, color=colour, label=name, linewidths=0, rasterized=True)
+    shades = dict(zip(names, colours(len(names)), strict=True))
+    order = np.random.default_rng(0).permutation(len(Y))
+    tints = [shades[label] for label in labels[order]]
+    axes.scatter(*Y[order].T, s=size, c=tints, linewidths=0, rasterized=True)
+    for name, colour in shades.items():
+        axes.scatter([], [], s=size, color=colour, label=name, linewidths=0)
     axes.set(xticks=[], yticks=[])
     if legend:
         axes.legend(fontsize=8, markerscale=2.5, handletextpad=0.1, loc="best")
+
+
+def within_limits(axes: Any, Y: Any, percent: float = 1.0) -> Any:
+    """Points moved to the edge of the bulk of them; those beyond are marked there and counted."""
+    Y = np.asarray(Y)
+    low, high = np.percentile(Y, [percent, 100 - percent], axis=0)
+    low, high = low - 0.15 * (high - low), high + 0.15 * (high - low)
+    inside = Y.clip(low, high)
+    out = (inside != Y).any(axis=1)
+    if out.any():
+        axes.scatter(*inside[out].T, s=45, facecolors="none", edgecolors="black", linewidths=0.8)
+        axes.text(
+            0.98, 0.02, f"circled: {out.sum()} beyond", ha="right", transform=axes.transAxes, size=8
+        )
+    margin = 0.04 * (high - low)
+    axes.set(xlim=(low[0] - margin[0], high[0] + margin[0]))
+    axes.set(ylim=(low[1] - margin[1], high[1] + margin[1]))
+    return inside
 
 
 def perplexities(axes: Any, found: dict[str, Any]) -> None:
@@ -40,13 +62,24 @@ def perplexities(axes: Any, found: dict[str, Any]) -> None:
     axes.legend(title="(deviation)", fontsize=8, title_fontsize=8)
 
 
-def image(axes: Any, pixels: Any, sizes: Any) -> None:
-    """An affinity from afar, relative to uniform; blocks apart by lines. White is zero."""
-    pixels = np.asarray(pixels)
+def images(figure: Any, panels: Any, found: list[Any], sizes: Any, label: str = _UNIFORM) -> None:
+    """Affinities from afar, in common colours with one bar; blocks apart by lines. White is zero."""
+    matplotlib = load_extra("matplotlib.colors", "plot")
+    highest = max(float(np.max(pixels)) for pixels in found)
+    norm = matplotlib.PowerNorm(0.35, vmin=0, vmax=highest)
+    for axes, pixels in zip(panels, found, strict=True):
+        drawn = image(axes, pixels, sizes, norm)
+    bar = figure.colorbar(drawn, ax=panels[-1], label=label, fraction=0.05, pad=0.02)
+    bar.set_ticks([0, *(t for t in (0.1, 1, 10, 100) if t < highest), round(highest)])
+    bar.ax.set_yticklabels([f"{t:g}" for t in bar.get_ticks()])
+    bar.ax.minorticks_off()
+
+
+def image(axes: Any, pixels: Any, sizes: Any, norm: Any) -> Any:
+    """One affinity from afar."""
     n = sum(sizes)
-    norm = load_extra("matplotlib.colors", "plot").PowerNorm(0.5, vmin=0)
-    axes.imshow(
-        np.ma.masked_equal(pixels, 0),
+    drawn = axes.imshow(
+        np.ma.masked_equal(np.asarray(pixels), 0),
         extent=(0, n, n, 0),
         norm=norm,
         cmap=f"{SEQUENTIAL}_r",
@@ -56,22 +89,48 @@ def image(axes: Any, pixels: Any, sizes: Any) -> None:
         axes.axhline(end, color="0.4", linewidth=0.5)
         axes.axvline(end, color="0.4", linewidth=0.5)
     axes.set(xticks=[], yticks=[])
+    return drawn
 
 
-def eigenvectors(panels: Any, vectors: Any, labels: Any, method: str, first: int = 2) -> None:
-    """Eigenfunctions over the points, in order of their labels."""
+def eigenvectors(panels: Any, vectors: Any, labels: Any, method: str, letter: str) -> None:
+    """Eigenfunctions v_2, v_3, ... over the points, in order of their labels.
+
+    Limits are by the 99th percentile: values beyond are triangles at the edge.
+    """
     vectors, labels = np.asarray(vectors), np.asarray(labels).astype(str)
     order = np.argsort(labels, kind="stable")
     names = in_order(labels)
     shades = dict(zip(names, colours(len(names)), strict=True))
-    tints = [shades[label] for label in labels[order]]
+    tints = np.array([shades[label] for label in labels[order]])
     for j, axes in enumerate(np.ravel(panels)):
         values = vectors[order, j]
-        axes.scatter(np.arange(len(values)), values, s=2, c=tints, linewidths=0, rasterized=True)
-        limit = 1.1 * np.percentile(np.abs(values), 99)
-        axes.set(xticks=[], yticks=[], ylim=(-limit, limit))
-        axes.set_title(rf"$v_{{{j + first}}}$", loc="center", fontsize=9)
-    np.ravel(panels)[0].set_ylabel(method)
+        limit = 1.1 * float(np.percentile(np.abs(values), 99))
+        _clipped(axes, values, limit, tints)
+        tick = float(f"{0.8 * limit:.1g}")
+        axes.set(xticks=[], ylim=(-1.15 * limit, 1.15 * limit))
+        axes.set_yticks([-tick, 0, tick], [f"{-tick:g}", "0", f"{tick:g}"], fontsize=7)
+        axes.set_title(rf"$v_{{{j + 2}}}$", loc="center", fontsize=9)
+    first = np.ravel(panels)[0]
+    first.set_ylabel(method)
+    first.set_title(rf"$\bf{{{letter}}}$", loc="left")
+
+
+def _clipped(axes: Any, values: Any, limit: float, tints: Any) -> None:
+    place = np.arange(len(values))
+    for marker, size, chosen in (
+        ("o", 2, np.abs(values) <= limit),
+        ("^", 14, values > limit),
+        ("v", 14, values < -limit),
+    ):
+        axes.scatter(
+            place[chosen],
+            values[chosen].clip(-limit, limit),
+            s=size,
+            c=tints[chosen],
+            marker=marker,
+            linewidths=0,
+            rasterized=True,
+        )
 
 
 def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
@@ -85,8 +144,19 @@ def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
         if method in _BY_NEIGHBOURS:
             means = np.mean(runs, axis=0)
             place = int(means.argmax() if key == "nmi" else means.argmin())
-            label = f"{method}, best (k = {parameters[place]:g})"
-            axes.axhline(means[place], color=style["color"], linestyle="-.", label=label)
+            axes.axhline(
+                means[place], color=style["color"], linestyle="-.", label=f"{method}, best k"
+            )
+            axes.annotate(
+                f"k = {parameters[place]:g}",
+                (1, means[place]),
+                (-2, 2),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8,
+                color=style["color"],
+            )
         else:
             curve_with_band(axes, parameters, runs, style | {"markersize": 4}, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$, relative to the mean cost")

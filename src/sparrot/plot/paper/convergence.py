@@ -27,6 +27,6 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
             axes.axhline(numbers["tol"], color="black", linewidth=0.8, linestyle=":")
             axes.set_xlabel("iterations")
             panel(axes, letter, f"N = {n:,}")
-        panels[0].set_ylabel(r"$\max_i\, |(W\mathbf{1})_i - 1|$")
+        panels[0].set_ylabel(r"$\max_i\, |(W\mathbf{1})_i - 1|$" "\n(the paper: Euclidean norm)")
         panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
     return {"": figure}

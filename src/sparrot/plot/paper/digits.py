@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
-from sparrot.plot.paper.clusters import eigenvectors, image, perplexities, points, score_curves
+from sparrot.plot.paper.clusters import (
+    eigenvectors,
+    images,
+    perplexities,
+    points,
+    score_curves,
+    within_limits,
+)
 from sparrot.plot.paper.look import panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
 
@@ -32,13 +39,14 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
     panel(panels[0], "a", f"{len(labels)} images")
     perplexities(panels[1], shown)
     panel(panels[1], "b", "effective neighbours")
+    images(top, panels[2:], [shown[method]["image"] for method in _SHOWN], sizes)
     for axes, letter, method in zip(panels[2:], "cd", _SHOWN, strict=True):
-        image(axes, shown[method]["image"], sizes)
         panel(axes, letter, rf"{method}, $\varepsilon$ = {shown[method]['eps']:.2g}")
     rows = middle.subplots(2, len(shown["QOT"]["vectors"][0]), sharex=True)
-    for row, method in zip(rows, _SHOWN, strict=True):
-        eigenvectors(row, shown[method]["vectors"], labels, method)
-    for axes, letter, key in zip(bottom.subplots(1, 2), "ef", ("nmi", "angle"), strict=True):
+    for row, letter, method in zip(rows, "ef", _SHOWN, strict=True):
+        eigenvectors(row, shown[method]["vectors"], labels, method, letter)
+    middle.supxlabel("images, by digit; triangles: beyond the limits", fontsize=9)
+    for axes, letter, key in zip(bottom.subplots(1, 2), "gh", ("nmi", "angle"), strict=True):
         score_curves(axes, numbers["scores"], key)
         panel(axes, letter, {"nmi": "spectral clustering", "angle": "eigenspaces"}[key])
         axes.legend(fontsize=8)
@@ -46,29 +54,44 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
 
 
 def _layouts(plt: Any, numbers: dict[str, Any]) -> Any:
-    figure, panels = plt.subplots(1, 4, figsize=(15, 4), layout="constrained")
+    figure, panels = plt.subplots(1, 4, figsize=(17, 4.4), layout="constrained")
     shown = numbers["shown"]
     for axes, letter, method in zip(panels[:2], "ab", _SHOWN, strict=True):
-        points(axes, shown[method]["layout"], shown["labels"], legend=method == "QOT")
+        inside = within_limits(axes, shown[method]["layout"])
+        points(axes, inside, shown["labels"], legend=method == "QOT")
         axes.set(xlabel="MDS 1", ylabel="MDS 2")
         panel(axes, letter, f"{method}: all digits")
+    correlations = {row["method"]: row["slant"] for row in numbers["ones"] if row["seed"] == 0}
     for axes, letter, method in zip(panels[2:], "cd", _SHOWN, strict=True):
-        drawn = _slants(axes, numbers["ones"][method], numbers["images"])
-        correlation = numbers["ones"][method]["correlation"]
-        panel(axes, letter, f"{method}: the ones, |r| = {correlation:.2f}")
+        drawn = _slants(axes, numbers["slants"][method], numbers["images"])
+        panel(axes, letter, f"{method}: the ones, |r| = {correlations[method]:.2f}")
     figure.colorbar(drawn, ax=panels[-1], label="slant (rad)")
     return figure
 
 
 def _slants(axes: Any, ones: dict[str, Any], images: dict[str, Any]) -> Any:
-    """The layout of the ones coloured by slant, with some of them drawn at their place."""
+    """The layout of the ones coloured by slant; some of them are drawn above, with a line to it."""
     boxes = load_extra("matplotlib.offsetbox", "plot")
-    layout = np.asarray(ones["layout"])
-    drawn = axes.scatter(*layout.T, c=ones["slant"], s=14, cmap=SEQUENTIAL)
-    pixels = np.asarray(images["pixels"])
-    for row, small in zip(images["rows"], pixels, strict=True):
+    inside = within_limits(axes, ones["layout"])
+    drawn = axes.scatter(*inside.T, c=ones["slant"], s=14, cmap=SEQUENTIAL)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.35 * (high - low))
+    rows = np.asarray(images["rows"])
+    order = np.argsort(inside[rows, 0])
+    places = np.linspace(0.04, 0.96, len(rows))
+    for k, place in zip(order, places, strict=True):
+        small = np.asarray(images["pixels"][k])
         ink = np.zeros((*small.shape, 4))
         ink[..., 3] = small
-        axes.add_artist(boxes.AnnotationBbox(boxes.OffsetImage(ink), layout[row], frameon=False))
+        box = boxes.AnnotationBbox(
+            boxes.OffsetImage(ink, zoom=1.4),
+            inside[rows[k]],
+            xybox=(place, 0.9 if k % 2 else 0.97),
+            boxcoords="axes fraction",
+            frameon=False,
+            pad=0,
+            arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.6},
+        )
+        axes.add_artist(box)
     axes.set(xticks=[], yticks=[], xlabel="MDS 1", ylabel="MDS 2")
     return drawn

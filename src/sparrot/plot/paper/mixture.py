@@ -8,7 +8,7 @@ import numpy as np
 
 from sparrot.plot.paper.clusters import (
     eigenvectors,
-    image,
+    images,
     perplexities,
     points,
     score_curves,
@@ -37,12 +37,14 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
     panel(panels[0], "a", f"three Gaussians, d = {shown['d']}")
     perplexities(panels[1], shown)
     panel(panels[1], "b", "effective neighbours")
+    pixels = [shown[method]["image"] for method in ("QOT", "EOT")]
+    images(top, panels[2:], pixels, np.bincount(labels))
     for axes, letter, method in zip(panels[2:], "cd", ("QOT", "EOT"), strict=True):
-        image(axes, shown[method]["image"], np.bincount(labels))
         panel(axes, letter, rf"{method}, $\varepsilon$ = {shown[method]['eps']:.2g}")
     rows = bottom.subplots(2, 5, sharex=True)
-    for row, method in zip(rows, ("QOT", "EOT"), strict=True):
-        eigenvectors(row, shown[method]["vectors"], labels, method)
+    for row, letter, method in zip(rows, "ef", ("QOT", "EOT"), strict=True):
+        eigenvectors(row, shown[method]["vectors"], labels, method, letter)
+    bottom.supxlabel("points, by cluster; triangles: beyond the limits", fontsize=9)
     return figure
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper.clusters import image, perplexities, points
+from sparrot.plot.paper.clusters import images, perplexities, points
 from sparrot.plot.paper.look import METHODS, panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
 
@@ -23,26 +23,44 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
-    figure = plt.figure(figsize=(15, 10.5), layout="constrained")
-    top, middle, bottom = figure.subfigures(3, 1)
+    branches = found["branches"]
+    figure = plt.figure(figsize=(16, 11 + 2.6 * len(branches)), layout="constrained")
+    heights = (1, 1, *[0.8] * len(branches), 1)
+    top, middle, *lower, bottom = figure.subfigures(len(heights), 1, height_ratios=heights)
     panels = top.subplots(1, 4, width_ratios=(1.5, 1, 1, 1.1))
     _cells(panels[0], found)
     sizes = np.unique(found["types"], return_counts=True)[1]
+    images(top, panels[1:3], [found[method]["image"] for method in ("QOT", "EOT")], sizes)
     for axes, letter, method in zip(panels[1:3], "bc", ("QOT", "EOT"), strict=True):
-        image(axes, found[method]["image"], sizes)
         panel(axes, letter, f"{method}, by type")
     perplexities(panels[3], found)
     panel(panels[3], "d", "effective neighbours")
-    panels = middle.subplots(1, 4)
-    for axes, letter, method in zip(panels, "efg", _SHOWN, strict=False):
-        _coloured(axes, found, np.sqrt(found[method]["distance"]))
-        panel(axes, letter, f"{method}: distance to the origin")
-    _coloured(panels[3], found, found["truth"])
-    panel(panels[3], "h", "truth")
+    letters = iter("efghijklmnopqrstu")
+    _distances(middle, found, letters, "all cells", slice(None), {})
+    for part, (name, chosen) in zip(lower, branches.items(), strict=True):
+        first = min(row["seed"] for row in rows)
+        of = {r["method"]: r["correlation"] for r in rows if (r["lineage"], r["seed"]) == (name, first)}
+        _distances(part, found, letters, name, chosen, of)
     left, right = bottom.subplots(1, 2, width_ratios=(1, 2))
-    _spectrum(left, found)
-    _correlations(right, rows)
+    _spectrum(left, found, next(letters))
+    _correlations(right, rows, next(letters))
     return figure
+
+
+def _distances(
+    figure: Any, found: dict[str, Any], letters: Any, name: str, chosen: Any, of: dict[str, float]
+) -> None:
+    """Squared distance to the origin by each method, and the truth, of some of the cells."""
+    panels = figure.subplots(1, 4)
+    for axes, method in zip(panels, _SHOWN, strict=False):
+        drawn = _coloured(axes, found, found[method]["distance"], chosen)
+        figure.colorbar(drawn, ax=axes, label="squared distance to the origin", extend="max")
+        said = f", r = {of[method]:.2f}" if of else ""
+        panel(axes, next(letters), f"{method}{said}")
+    drawn = _coloured(panels[3], found, found["truth"], chosen)
+    figure.colorbar(drawn, ax=panels[3], label=found["truth_name"])
+    panel(panels[3], next(letters), "truth")
+    panels[0].set_ylabel(name)
 
 
 def _cells(axes: Any, found: dict[str, Any]) -> None:
@@ -54,39 +72,62 @@ def _cells(axes: Any, found: dict[str, Any]) -> None:
     panel(axes, "a", f"{len(found['types']):,} cells")
 
 
-def _coloured(axes: Any, found: dict[str, Any], values: Any) -> None:
+def _coloured(axes: Any, found: dict[str, Any], values: Any, chosen: Any) -> Any:
     layout, values = np.asarray(found["layout"]), np.asarray(values)
-    high = max(float(np.percentile(values, 98)), float(values.max()) * 1e-6)
-    axes.scatter(
-        *layout.T, c=values, s=3, cmap=SEQUENTIAL, vmin=0, vmax=high, linewidths=0, rasterized=True
+    high = max(float(np.percentile(values[chosen], 98)), float(values.max()) * 1e-6)
+    axes.scatter(*layout.T, c="0.9", s=2, linewidths=0, rasterized=True)
+    drawn = axes.scatter(
+        *layout[chosen].T,
+        c=values[chosen],
+        s=3,
+        cmap=SEQUENTIAL,
+        vmin=0,
+        vmax=high,
+        linewidths=0,
+        rasterized=True,
     )
     axes.scatter(*layout[found["origin"]], s=60, color="red", edgecolors="white", zorder=3)
     axes.set(xticks=[], yticks=[])
+    return drawn
 
 
-def _spectrum(axes: Any, found: dict[str, Any]) -> None:
+def _spectrum(axes: Any, found: dict[str, Any], letter: str) -> None:
+    """All eigenvalues as a histogram, the leading ones in an inset."""
+    inset = axes.inset_axes((0.16, 0.42, 0.42, 0.5))
     for method in ("QOT", "EOT"):
-        values = found[method]["values"]
-        axes.plot(
-            np.arange(1, len(values) + 1),
-            values,
+        spectrum, values = found[method]["spectrum"], found[method]["values"]
+        style = METHODS[method]
+        axes.stairs(
+            spectrum["counts"], spectrum["edges"], color=style["color"], fill=True, alpha=0.5,
             label=method,
-            **METHODS[method] | {"linestyle": ":", "markersize": 3},
         )
-    axes.set(xlabel="index", ylabel="Laplacian eigenvalue", ylim=(0, None))
-    axes.legend()
-    panel(axes, "i", "leading spectrum")
+        index = np.arange(1, len(values) + 1)
+        inset.plot(index, values, **style | {"linestyle": ":", "markersize": 3})
+    axes.set(xlabel="Laplacian eigenvalue", ylabel="eigenvalues", xlim=(0, 2))
+    inset.set_xticks([1, 5, 10, 15, 20][: 1 + len(values) // 5])
+    inset.tick_params(labelsize=7)
+    inset.set_title("leading", fontsize=8, loc="center")
+    inset.set_xlabel("index", fontsize=7, labelpad=1)
+    inset.set_ylim(0, None)
+    axes.legend(loc="upper right")
+    panel(axes, letter, "Laplacian spectrum")
 
 
-def _correlations(axes: Any, rows: list[dict[str, Any]]) -> None:
+def _correlations(axes: Any, rows: list[dict[str, Any]], letter: str) -> None:
+    """Means over samples as bars, and every sample as a mark."""
     names = list(dict.fromkeys(row["lineage"] for row in rows))
     for k, method in enumerate(_SHOWN):
-        values = [row["correlation"] for row in rows if row["method"] == method]
-        label = f"{method} (mean {np.mean(values):.2f})"
+        chosen = [row for row in rows if row["method"] == method]
+        values = [[r["correlation"] for r in chosen if r["lineage"] == name] for name in names]
+        means = [np.mean(v) for v in values]
         places = np.arange(len(names)) + 0.27 * (k - 1)
-        axes.bar(places, values, 0.25, color=METHODS[method]["color"], label=label)
+        label = f"{method} (mean {np.mean(means):.2f})"
+        axes.bar(places, means, 0.25, color=METHODS[method]["color"], label=label)
+        for place, samples in zip(places, values, strict=True):
+            if len(samples) > 1:
+                axes.scatter([place] * len(samples), samples, s=8, color="black", zorder=3)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(names)), names, rotation=20, ha="right", fontsize=9)
     axes.set(ylabel="Pearson correlation", ylim=(min(0, axes.get_ylim()[0]), 1.25))
     axes.legend(ncols=3, loc="upper right")
-    panel(axes, "j", "squared distance against the truth, by lineage")
+    panel(axes, letter, "squared distance against the truth, by lineage")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper.angles import LABEL, angle_curves
+from sparrot.plot.paper.angles import LABELS, angle_curves
 from sparrot.plot.paper.look import CYCLE, METHODS, curve_with_band, panel, paper_style
 
 _AXES = {"clean": ("x", "y", "z"), "principal": ("PC 1", "PC 2", "PC 3")}
@@ -25,12 +25,12 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data_and_angles(plt: Any, numbers: dict[str, Any]) -> Any:
-    figure = plt.figure(figsize=(14, 4.4), layout="constrained")
+    figure = plt.figure(figsize=(12, 9), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.2)
-    grid = figure.add_gridspec(1, 3, width_ratios=(1, 1, 1.7))
+    grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.1))
     titles = ("clean curve", "noisy data, 3 principal components")
     for k, (key, title) in enumerate(zip(("clean", "principal"), titles, strict=True)):
-        axes = figure.add_subplot(grid[k], projection="3d")
+        axes = figure.add_subplot(grid[0, k], projection="3d")
         points = np.asarray(numbers["data"][key])
         axes.scatter(*points.T, c=numbers["data"]["t"], s=5, **CYCLE)
         axes.set_box_aspect((1, 1, 0.6), zoom=0.85)
@@ -39,10 +39,12 @@ def _data_and_angles(plt: Any, numbers: dict[str, Any]) -> Any:
             axis.set_ticklabels([])
             axis.labelpad = -8
         panel(axes, "ab"[k], title)
-    axes = figure.add_subplot(grid[2])
-    angle_curves(axes, numbers["angles"])
+    titles = ("the paper's judge, which cuts a pair in two", "to whole pairs of eigenvectors")
+    for k, (key, title) in enumerate(zip(LABELS, titles, strict=True)):
+        axes = figure.add_subplot(grid[1, k])
+        angle_curves(axes, numbers["angles"], key)
+        panel(axes, "cd"[k], title)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
-    panel(axes, "c", "distance from the eigenspaces of the clean curve")
     return figure
 
 
@@ -58,7 +60,8 @@ def _embeddings(plt: Any, numbers: dict[str, Any]) -> Any:
     for axes, (method, row) in zip(panels.flat, best.items(), strict=False):
         symbol = "k" if method in ("k-NN", "MAGIC") else r"$\varepsilon$"
         _scatter(axes, numbers["embeddings"][method], numbers["data"]["t"])
-        axes.set_title(f"{method}, {symbol} = {row['parameter']:.2g}\nangle {row['angle']:.2f}")
+        angles = f"angle {row['angle']:.2f}, whole pairs {row['whole']:.2f}"
+        axes.set_title(f"{method}, {symbol} = {row['parameter']:.2g}\n{angles}", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel(r"$v_2$")
     for axes in panels[:, 0]:
@@ -123,13 +126,16 @@ def _pca(plt: Any, numbers: dict[str, Any]) -> Any:
             axes.set_ylabel(embedding["method"])
     axes = figure.add_subplot(grid[:, -1])
     for method in methods:
-        runs = [
-            [r["angle"] for r in numbers["pca"] if r["d"] == d and r["method"] == method]
-            for d in dimensions
-        ]
-        curve_with_band(axes, dimensions, np.transpose(runs), METHODS[method], method)
-    axes.set(xscale="log", xlabel="principal components d", ylabel=LABEL, ylim=(0, None))
+        for key, line, name in (("angle", "-", method), ("whole", "--", f"{method}, whole pairs")):
+            runs = [
+                [r[key] for r in numbers["pca"] if r["d"] == d and r["method"] == method]
+                for d in dimensions
+            ]
+            style = METHODS[method] | {"linestyle": line}
+            curve_with_band(axes, dimensions, np.transpose(runs), style, name)
+    axes.set(xscale="log", xlabel="principal components d", ylim=(0, None))
+    axes.set_ylabel(LABELS["angle"])
     axes.set_xticks(dimensions, [str(d) for d in dimensions])
     axes.minorticks_off()
-    axes.legend()
+    axes.legend(fontsize=8)
     return figure

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparrot.plot.paper.angles import angle_curves
+import numpy as np
+
+from sparrot.plot.paper.angles import LABELS, angle_curves
 from sparrot.plot.paper.look import panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
-    """One panel a dimension."""
+    """One row a dimension: the paper's judge, and whole pairs."""
     dimensions = sorted({row["d"] for row in numbers["angles"]})
-    rows = (len(dimensions) + 1) // 2
     with paper_style() as plt:
         figure, panels = plt.subplots(
-            rows, 2, figsize=(12, 3.6 * rows + 0.2), sharey=True, layout="constrained"
+            len(dimensions), 2, figsize=(12, 3.5 * len(dimensions)), sharey=True, layout="constrained"
         )
-        for letter, d, axes in zip("abcdef", dimensions, panels.flat, strict=False):
-            angle_curves(axes, [row for row in numbers["angles"] if row["d"] == d])
+        for row, d in zip(panels, dimensions, strict=True):
+            for axes, key in zip(row, LABELS, strict=True):
+                angle_curves(axes, [r for r in numbers["angles"] if r["d"] == d], key)
+            row[1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        for letter, axes, d in zip("abcdefgh", panels.flat, np.repeat(dimensions, 2), strict=False):
             panel(axes, letter, f"d = {d:,}")
-            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return {"": figure}

@@ -36,7 +36,7 @@ def _panel(axes: Any, rows: list[dict[str, Any]], sizes: list[int], limit: float
     places = np.concatenate([np.full(len(v), n) for n, v in values.items()])
     axes.scatter(places, np.concatenate(list(values.values())), color=SKY, s=9, alpha=0.6)
     means = [v.mean() for v in values.values()]
-    errors = [2 * v.std() / np.sqrt(len(v)) for v in values.values()]
+    errors = [2 * v.std(ddof=1) / np.sqrt(len(v)) for v in values.values()]
     axes.errorbar(
         list(values), means, errors, color=BLUE, marker="o", capsize=3, label="mean, ± 2 s.e."
     )
@@ -45,3 +45,14 @@ def _panel(axes: Any, rows: list[dict[str, Any]], sizes: list[int], limit: float
     low, high = np.percentile(middle, [3, 97])
     margin = 0.1 * (high - low)
     axes.set_ylim(min(low - margin, -0.5), max(high + margin, 2.0))
+    most = max(len(v) for v in values.values())
+    for n, v in values.items():
+        if len(v) < most:
+            axes.annotate(
+                f"{len(v)} samples",
+                (n, 0.02),
+                xycoords=("data", "axes fraction"),
+                ha="right",
+                fontsize=8,
+                rotation=90,
+            )
