@@ -48,6 +48,17 @@ def eps_grid(n: int) -> tuple[float, ...]:
     return tuple(float(f"{e:.6g}") for e in np.logspace(2, -2, n))
 
 
+def slug(method: str) -> str:
+    """A method's name for a file.
+
+    Examples
+    --------
+    >>> slug("QOT, fat")
+    'qot-fat'
+    """
+    return method.lower().replace(", ", "-").replace(" ", "-")
+
+
 def affinities(method: str, X: FloatArray, parameters: Iterable[float]) -> Iterator[Any]:
     """The matrix of a method for each parameter, each solve from the one before."""
     if method.startswith("QOT"):

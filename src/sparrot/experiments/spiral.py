@@ -59,7 +59,7 @@ class Parameters:
 def run(parameters: Parameters, work: Work) -> Numbers:
     """Angles first; what needs the best parameter of each method after that."""
     keys = [(m, s) for s in range(parameters.n_seeds) for m in judge.METHODS]
-    units = {f"angles-{_slug(m)}-{s}": partial(_angles, parameters, m, s) for m, s in keys}
+    units = {f"angles-{judge.slug(m)}-{s}": partial(_angles, parameters, m, s) for m, s in keys}
     found = work.each(units)
     rows = judge.table(
         dict(zip(keys, found.values(), strict=True)), {m: parameters.of(m) for m in judge.METHODS}
@@ -67,14 +67,14 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     curves, whole = (judge.curves_of(rows, key) for key in judge.JUDGES)
     best = {m: float(parameters.of(m)[int(curves[m].mean(axis=0).argmin())]) for m in judge.METHODS}
     panels: dict[str, Callable[[], Any]] = {"data": partial(_data, parameters)}
-    panels |= {f"embedding-{_slug(m)}": partial(_embedding, parameters, m, best) for m in best}
-    panels |= {f"path-{_slug(m)}": partial(_path, parameters, m, best) for m in INTERPOLATED}
+    panels |= {f"embedding-{judge.slug(m)}": partial(_embedding, parameters, m, best) for m in best}
+    panels |= {f"path-{judge.slug(m)}": partial(_path, parameters, m, best) for m in INTERPOLATED}
     panels |= {f"pca-{s}": partial(_pca, parameters, s, best) for s in range(parameters.n_seeds)}
     drawn = work.each(panels)
-    paths = {m: drawn[f"path-{_slug(m)}"] for m in INTERPOLATED}
+    paths = {m: drawn[f"path-{judge.slug(m)}"] for m in INTERPOLATED}
     errors = work.each(
         {
-            f"divergence-{_slug(m)}": partial(_divergence, parameters, paths, m)
+            f"divergence-{judge.slug(m)}": partial(_divergence, parameters, paths, m)
             for m in INTERPOLATED[1:]
         }
     )
@@ -88,16 +88,12 @@ def run(parameters: Parameters, work: Work) -> Numbers:
             for m in best
         ],
         "data": drawn["data"],
-        "embeddings": {m: drawn[f"embedding-{_slug(m)}"] for m in best},
+        "embeddings": {m: drawn[f"embedding-{judge.slug(m)}"] for m in best},
         "paths": paths,
         "divergence": [row for rows in errors.values() for row in rows],
         "pca": [row for s in range(parameters.n_seeds) for row in drawn[f"pca-{s}"]["angles"]],
         "pca_embeddings": drawn["pca-0"]["embeddings"],
     }
-
-
-def _slug(method: str) -> str:
-    return method.lower().replace(", ", "-").replace(" ", "-")
 
 
 def _spiral(parameters: Parameters, seed: int) -> Spiral:

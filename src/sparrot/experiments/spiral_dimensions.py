@@ -39,10 +39,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         for s in range(parameters.n_seeds)
         for m in judge.METHODS
     ]
-    units = {
-        f"{i:03d}-{d}-{s}": partial(_angles, parameters, d, m, s)
-        for i, (d, m, s) in enumerate(keys)
-    }
+    units = {f"{d}-{judge.slug(m)}-{s}": partial(_angles, parameters, d, m, s) for d, m, s in keys}
     found = dict(zip(keys, work.each(units).values(), strict=True))
     ranges = {m: parameters.of(m) for m in judge.METHODS}
     rows = [

@@ -63,9 +63,11 @@ def _affinities(figure: Any, numbers: dict[str, Any]) -> None:
 
 def _logarithmic(figure: Any, axes: Any, pixels: Any, sizes: Any) -> None:
     low = max(float(np.percentile(pixels[pixels > 0], 1)), 1e-6)
-    norm = load_extra("matplotlib.colors", "plot").LogNorm(low, float(pixels.max()), clip=True)
-    drawn = image(axes, pixels, sizes, norm)
-    figure.colorbar(drawn, ax=axes, label="affinity, times N", fraction=0.05, pad=0.02)
+    norm = load_extra("matplotlib.colors", "plot").LogNorm(low, float(pixels.max()))
+    drawn = image(axes, np.maximum(pixels, low), sizes, norm)
+    figure.colorbar(
+        drawn, ax=axes, label="affinity, times N", fraction=0.05, pad=0.02, extend="min"
+    )
 
 
 def _layouts(panels: Any, numbers: dict[str, Any]) -> None:

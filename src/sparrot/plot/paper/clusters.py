@@ -70,7 +70,7 @@ def images(figure: Any, panels: Any, found: list[Any], sizes: Any, label: str = 
     for axes, pixels in zip(panels, found, strict=True):
         drawn = image(axes, pixels, sizes, norm)
     bar = figure.colorbar(drawn, ax=panels[-1], label=label, fraction=0.05, pad=0.02)
-    bar.set_ticks([0, *(t for t in (0.1, 1, 10, 100) if t < highest), round(highest)])
+    bar.set_ticks([0, *(t for t in (0.1, 1, 10, 100) if t < highest / 1.6), round(highest)])
     bar.ax.set_yticklabels([f"{t:g}" for t in bar.get_ticks()])
     bar.ax.minorticks_off()
 
@@ -149,11 +149,10 @@ def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
             )
             axes.annotate(
                 f"k = {parameters[place]:g}",
-                (1, means[place]),
-                (-2, 2),
+                (0, means[place]),
+                (3, 2),
                 xycoords=("axes fraction", "data"),
                 textcoords="offset points",
-                ha="right",
                 fontsize=8,
                 color=style["color"],
             )

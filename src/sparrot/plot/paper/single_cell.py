@@ -25,6 +25,7 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
 def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
     branches = found["branches"]
     figure = plt.figure(figsize=(16, 11 + 2.6 * len(branches)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1)
     heights = (1, 1, *[0.8] * len(branches), 1)
     top, middle, *lower, bottom = figure.subfigures(len(heights), 1, height_ratios=heights)
     panels = top.subplots(1, 4, width_ratios=(1.5, 1, 1, 1.1))
@@ -93,7 +94,7 @@ def _coloured(axes: Any, found: dict[str, Any], values: Any, chosen: Any) -> Any
 
 def _spectrum(axes: Any, found: dict[str, Any], letter: str) -> None:
     """All eigenvalues as a histogram, the leading ones in an inset."""
-    inset = axes.inset_axes((0.16, 0.42, 0.42, 0.5))
+    inset = axes.inset_axes((0.12, 0.5, 0.28, 0.4))
     for method in ("QOT", "EOT"):
         spectrum, values = found[method]["spectrum"], found[method]["values"]
         style = METHODS[method]
