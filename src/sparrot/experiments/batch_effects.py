@@ -124,14 +124,16 @@ def run(parameters: Parameters, work: Work) -> Numbers:
 
 
 def _record(found: dict[str, Any], prefix: str, method: str) -> dict[str, Any]:
-    return {"method": method} | {k: found[prefix + method][k] for k in ("nmi", "mixing", "perplexity")}
+    return {"method": method} | {
+        k: found[prefix + method][k] for k in ("nmi", "mixing", "perplexity")
+    }
 
 
 def _told(data: Simulated, found: dict[str, Any], prefix: str) -> dict[str, Any]:
     """How well components and potentials tell the batches apart, of all cells and within types."""
     by: dict[str, Any] = {f"PC {k + 1}": v for k, v in enumerate(judge.principal(data.X, 2).T)}
     by |= {m: np.asarray(found[prefix + m]["potential"]) for m in ("QOT", "EOT")}
-    said = {"clipped": bool(prefix)}
+    said: dict[str, Any] = {"clipped": bool(prefix)}
     for name, values in by.items():
         said |= {name: told_apart(data, values), f"{name} within": told_within(data, values)}
     return said

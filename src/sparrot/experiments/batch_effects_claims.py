@@ -31,8 +31,8 @@ def _about_components(numbers: Numbers, plain: dict[str, Any], clipped: dict[str
     return Claim(
         "the simulated data in PCA coordinates, from which presence of a batch effect is apparent",
         "apparent",
-        f"batch told by the better of two components, area under the ROC curve: {found:.2f}, within "
-        f"types {inner:.2f}; {_clipped(numbers)} {_by_components(clipped):.2f} and "
+        f"batch told by the better of two components, area under the ROC curve: {found:.2f}, "
+        f"within types {inner:.2f}; {_clipped(numbers)} {_by_components(clipped):.2f} and "
         f"{_by_components(clipped, ' within'):.2f}",
         f"at least {_APPARENT}",
         holds,
@@ -113,7 +113,9 @@ def _about_overlap(laid: dict[str, Any], apparent: bool, found: float) -> Claim:
     qot, default = laid["QOT"]["mixing"], laid["default"]["mixing"]
     robust = qot >= 0.8 and qot > default
     untested = robust and not apparent  # nothing to be robust to
-    reason = f"there is no batch effect to be robust to: components tell batches by {found:.2f} only"
+    reason = (
+        f"there is no batch effect to be robust to: components tell batches by {found:.2f} only"
+    )
     return Claim(
         "t-SNE with QOT affinities is robust to batch effects (evidenced by the overlap between "
         "the two batches)",

@@ -82,7 +82,7 @@ def picture(W: Any, labels: Sequence[Any] | IntArray, count: int) -> dict[str, A
     }
 
 
-def spread(values: Sequence[float]) -> float:
+def spread(values: Sequence[float] | FloatArray) -> float:
     """Standard deviation over mean.
 
     Examples

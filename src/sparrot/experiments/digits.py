@@ -79,7 +79,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
             ]
             for part in parts
         },
-        "shown": {m: found[f"all-{m}-0"]["drawn"] for m in SHOWN} | {"labels": data.labels.tolist()},
+        "shown": {m: found[f"all-{m}-0"]["drawn"] for m in SHOWN}
+        | {"labels": data.labels.tolist()},
         "principal": judge.rounded(judge.principal(data.X, 2), 4),
         "slants": {m: found[f"ones-{m}-0"]["drawn"] for m in SHOWN},
         "images": _small_images(parameters),
@@ -120,7 +121,10 @@ def _all_digits(
         return {"marks": said}
     drawn = judge.picture(found.matrix, data.labels, parameters.n_values)
     drawn["vectors"] = judge.rounded(functions, 4)
-    return {"marks": said, "drawn": drawn | {"eps": found.relative_eps} | _layout(parameters, found)}
+    return {
+        "marks": said,
+        "drawn": drawn | {"eps": found.relative_eps} | _layout(parameters, found),
+    }
 
 
 def _layout(parameters: Parameters, found: Affinity) -> dict[str, Any]:

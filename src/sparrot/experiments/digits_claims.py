@@ -106,8 +106,8 @@ def _about_eot_vectors(eot: _Marks) -> list[Claim]:
             told,
             unless(
                 told,
-                f"v_5 explains {eot.mean('ones_5'):.2f}; v_2 ... v_4 have {eot.mean('ones_234'):.2f} "
-                "already",
+                f"v_5 explains {eot.mean('ones_5'):.2f}, v_2 ... v_4 together "
+                f"{eot.mean('ones_234'):.2f}",
             ),
         ),
     ]
@@ -188,8 +188,8 @@ def _about_layouts(qot: _Marks, eot: _Marks) -> list[Claim]:
             found["apart_8"] >= 0.9,
             unless(
                 found["apart_8"] >= 0.9,
-                f"the mean of v_8 is {found['apart_8']:.2f}, of the best {found['apart_best']:.2f}: "
-                "which eigenvector it is differs from sample to sample",
+                f"v_8 has {found['apart_8']:.2f}, the best of v_2 ... v_8 in each sample "
+                f"{found['apart_best']:.2f}",
             ),
         ),
     ]

@@ -27,9 +27,7 @@ class Measured(NamedTuple):
     why: str
 
 
-def by_both(
-    sentence: str, paper: str, criterion: str, measure: Callable[[str], Measured]
-) -> Claim:
+def by_both(sentence: str, paper: str, criterion: str, measure: Callable[[str], Measured]) -> Claim:
     """A claim by the paper's judge, with what the other one finds."""
     ten, whole = (measure(key) for key in judge.JUDGES)
     also = "it holds" if whole.holds else f"it does not hold either ({whole.why})"
@@ -66,9 +64,15 @@ def about_angles(rows: list[dict[str, Any]]) -> list[Claim]:
     """The claims of the panels with angles and embeddings."""
     curves = {key: Curves(rows, key) for key in judge.JUDGES}
     return [
-        by_both(sentence, paper, criterion, lambda key, measure=measure: measure(curves[key]))
+        by_both(sentence, paper, criterion, partial(_measured, measure, curves))
         for sentence, paper, criterion, measure in _SENTENCES
     ]
+
+
+def _measured(
+    measure: Callable[[Curves], Measured], curves: dict[str, Curves], key: str
+) -> Measured:
+    return measure(curves[key])
 
 
 class Curves:

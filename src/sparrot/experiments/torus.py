@@ -116,11 +116,13 @@ def _fixed(found: list[_Summary], limit: float) -> Claim:
         "increases",
         "near 0",
         f"{last.mean:.2f} +- {last.error:.2f} at N = {last.n:,} ({last.count} samples){said}",
-        f"mean at the largest N between -{limit / 2:.2g} and {limit / 2:.2g} (the limit for smaller "
-        f"alpha is {limit:.2g}), with a standard error below 0.1, and within {_SETTLED} of the "
+        f"mean at the largest N between -{limit / 2:.2g} and {limit / 2:.2g} (the limit for "
+        f"smaller alpha is {limit:.2g}), with a standard error below 0.1, and within {_SETTLED} of the "
         "mean at the N before it",
         holds,
-        "only one N was run" if holds is None else unless(
+        "only one N was run"
+        if holds is None
+        else unless(
             holds, f"mean {last.mean:.2f}, standard error {last.error:.2f}, change {change:.2f}"
         ),
     )
@@ -131,7 +133,9 @@ def _similar(found: dict[float, list[_Summary]], limit: float) -> Claim:
     clear = [alpha for alpha, s in last.items() if s.error <= limit / 4]
     off = [a for a in clear if abs(last[a].mean - limit) > max(limit / 4, 2 * last[a].error)]
     said = ", ".join(f"{last[a].mean:.2f} +- {last[a].error:.2f} ({a})" for a in sorted(last)[::-1])
-    reasons = [f"the standard error at alpha = {a} is too large to tell" for a in last.keys() - clear]
+    reasons = [
+        f"the standard error at alpha = {a} is too large to tell" for a in last.keys() - clear
+    ]
     reasons += [_bias(a, found[a], limit) for a in off]
     return Claim(
         "when 1 < alpha < 2 we observe a pattern of values appears to converge around a "

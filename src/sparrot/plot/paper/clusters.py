@@ -63,7 +63,7 @@ def perplexities(axes: Any, found: dict[str, Any]) -> None:
 
 
 def images(figure: Any, panels: Any, found: list[Any], sizes: Any, label: str = _UNIFORM) -> None:
-    """Affinities from afar, in common colours with one bar; blocks apart by lines. White is zero."""
+    """Affinities from afar, in common colours with a bar; blocks apart by lines. White is zero."""
     matplotlib = load_extra("matplotlib.colors", "plot")
     highest = max(float(np.max(pixels)) for pixels in found)
     norm = matplotlib.PowerNorm(0.35, vmin=0, vmax=highest)

@@ -40,7 +40,11 @@ def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
     _distances(middle, found, letters, "all cells", slice(None), {})
     for part, (name, chosen) in zip(lower, branches.items(), strict=True):
         first = min(row["seed"] for row in rows)
-        of = {r["method"]: r["correlation"] for r in rows if (r["lineage"], r["seed"]) == (name, first)}
+        of = {
+            r["method"]: r["correlation"]
+            for r in rows
+            if (r["lineage"], r["seed"]) == (name, first)
+        }
         _distances(part, found, letters, name, chosen, of)
     left, right = bottom.subplots(1, 2, width_ratios=(1, 2))
     _spectrum(left, found, next(letters))
@@ -99,7 +103,11 @@ def _spectrum(axes: Any, found: dict[str, Any], letter: str) -> None:
         spectrum, values = found[method]["spectrum"], found[method]["values"]
         style = METHODS[method]
         axes.stairs(
-            spectrum["counts"], spectrum["edges"], color=style["color"], fill=True, alpha=0.5,
+            spectrum["counts"],
+            spectrum["edges"],
+            color=style["color"],
+            fill=True,
+            alpha=0.5,
             label=method,
         )
         index = np.arange(1, len(values) + 1)

@@ -15,7 +15,11 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
     dimensions = sorted({row["d"] for row in numbers["angles"]})
     with paper_style() as plt:
         figure, panels = plt.subplots(
-            len(dimensions), 2, figsize=(12, 3.5 * len(dimensions)), sharey=True, layout="constrained"
+            len(dimensions),
+            2,
+            figsize=(12, 3.5 * len(dimensions)),
+            sharey=True,
+            layout="constrained",
         )
         for row, d in zip(panels, dimensions, strict=True):
             for axes, key in zip(row, LABELS, strict=True):
