@@ -39,6 +39,8 @@ nothing about the paper's figures of its own.
 | experiment | hold | do not hold | not tested |
 | --- | --- | --- | --- |
 """
+HEAD = """| claim | paper | ours | verdict |
+| --- | --- | --- | --- |"""
 
 
 def page(folder: Path) -> str:
@@ -68,7 +70,7 @@ def section(name: str, said: dict, folder: Path) -> list[str]:
     for figure in sorted(folder.glob(f"{name}.png")) + sorted(folder.glob(f"{name}-*.png")):
         if belongs(figure.stem, name):
             lines += [f"![{said['title']}](figures/paper/{small(figure)})", ""]
-    lines += ["| claim | paper | ours | verdict |", "| --- | --- | --- | --- |"]
+    lines += HEAD.splitlines()
     for claim in said["claims"]:
         verdict = f"**{claim['verdict']}** ({claim['criterion']})"
         verdict += f". {claim['reason']}" if claim["reason"] else ""

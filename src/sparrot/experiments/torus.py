@@ -117,8 +117,8 @@ def _fixed(found: list[_Summary], limit: float) -> Claim:
         "near 0",
         f"{last.mean:.2f} +- {last.error:.2f} at N = {last.n:,} ({last.count} samples){said}",
         f"mean at the largest N between -{limit / 2:.2g} and {limit / 2:.2g} (the limit for "
-        f"smaller alpha is {limit:.2g}), with a standard error below 0.1, and within {_SETTLED} of the "
-        "mean at the N before it",
+        f"smaller alpha is {limit:.2g}), with a standard error below 0.1, and within {_SETTLED} of "
+        "the mean at the N before it",
         holds,
         "only one N was run"
         if holds is None

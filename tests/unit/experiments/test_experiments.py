@@ -2,7 +2,10 @@
 
 import json
 from dataclasses import FrozenInstanceError, replace
+from functools import cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -16,6 +19,7 @@ from sparrot.experiments.names import EXPERIMENTS
 from sparrot.experiments.work import Work
 
 matplotlib.use("Agg")
+PAGE = Path(__file__).parents[3] / "docs" / "paper.md"
 TINY = {
     "convergence": {"sizes": (20, 40)},
     "active-set": {"sizes": (100,)},
@@ -48,20 +52,31 @@ def _data(monkeypatch):
         monkeypatch.setenv("SPARROT_DATA", str(data_folder()))
 
 
+@cache
+def tiny(name):
+    """Numbers and claims of the smallest version."""
+    experiment = find_experiment(name)
+    numbers = experiment.run(replace(experiment.quick, **TINY[name]), Work())
+    return numbers, experiment.claims(numbers)
+
+
+def skip_without_data(name):
+    if name in NEED_DATA and data_folder() is None:
+        pytest.skip("no data folder; set SPARROT_DATA")
+
+
 @pytest.mark.usefixtures("_data")
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_gives_numbers_claims_and_figures(name):
-    if name in NEED_DATA and data_folder() is None:
-        pytest.skip("no data folder; set SPARROT_DATA")
-    experiment = find_experiment(name)
-    numbers = experiment.run(replace(experiment.quick, **TINY[name]), Work())
+    skip_without_data(name)
+    numbers, claims = tiny(name)
     assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
-    claims = experiment.claims(numbers)
     assert claims
     for claim in claims:
         assert claim.holds in (True, False, None)
         assert claim.holds is None or type(claim.holds) is bool
         assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
+        assert claim.holds is not False or claim.reason, claim
     figures = import_module(module_of(name, "plot.paper")).draw(numbers)
     for figure in figures.values():
         labelled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
@@ -107,3 +122,25 @@ def test_without_data_an_experiment_says_what_is_missing(name, monkeypatch, tmp_
     experiment = find_experiment(name)
     with pytest.raises(MissingDataError, match="SPARROT_DATA"):
         experiment.run(experiment.quick, Work())
+
+
+@pytest.mark.usefixtures("_data")
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_page_has_the_sentences_of_the_claims(name):
+    skip_without_data(name)
+    page = PAGE.read_text()
+    section = page.split(f"\n({name})=\n")[1].split("\n## ", 2)[1]
+    sentences = {claim.sentence for claim in tiny(name)[1]}
+    rows = [line.split(" | ")[0][2:] for line in section.splitlines() if line.startswith("| ")]
+    on_page = {row.replace("\\|", "|") for row in rows[2:]}
+    assert sentences <= on_page
+    assert name == "sphere" or on_page <= sentences  # the tiny sphere has fewer dimensions
+
+
+def test_the_page_has_the_introduction_and_the_head_that_are_written_now():
+    spec = spec_from_file_location("make_paper", PAGE.parent / "make_paper.py")
+    make_paper = module_from_spec(spec)
+    spec.loader.exec_module(make_paper)
+    page = PAGE.read_text()
+    assert page.startswith(make_paper.INTRODUCTION)
+    assert page.count(make_paper.HEAD) == len(EXPERIMENTS)

@@ -76,8 +76,18 @@ def test_every_unit_is_reported_once_with_the_total(tmp_path):
     assert reports == [("a", 1, 1), ("b", 2, 2)]
 
 
+@pytest.mark.parametrize("damage", [b"", b'{"seconds": 1', b"\xff\xfe", b"[1]", b"{}"])
+def test_a_damaged_unit_is_done_again(tmp_path, damage):
+    calls = []
+    (tmp_path / "a.json").write_bytes(damage)
+    for _ in range(2):
+        assert Work(tmp_path).each({"a": partial(counted, calls, 1)}) == {"a": 1}
+    assert calls == [1]
+
+
 def test_a_stored_unit_says_how_long_it_took(tmp_path):
     Work(tmp_path).each({"a": partial(int, 1)})
     entry = json.loads((tmp_path / "a.json").read_text())
     assert entry["result"] == 1
     assert 0 <= entry["seconds"] < 5
+    assert 0 <= entry["cpu"] < 5
