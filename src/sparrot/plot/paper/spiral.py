@@ -10,6 +10,7 @@ from sparrot.plot.paper.angles import LABELS, angle_curves
 from sparrot.plot.paper.look import CYCLE, METHODS, curve_with_band, panel, paper_style
 
 _AXES = {"clean": ("x", "y", "z"), "principal": ("PC 1", "PC 2", "PC 3")}
+_BEST_BY = {"angle": "the ten vectors", "whole": "whole pairs"}
 _LIMIT = 2.2  # of embeddings whose coordinates have mean square one
 
 
@@ -76,37 +77,48 @@ def _scatter(axes: Any, points: Any, t: Any) -> None:
 
 
 def _interpolation(plt: Any, numbers: dict[str, Any]) -> Any:
-    paths = {method: np.asarray(path) for method, path in numbers["paths"].items()}
-    figure, panels = plt.subplots(
-        1, len(paths) + 1, figsize=(3.0 * len(paths) + 4.2, 3.7), layout="constrained"
+    """A row for each judge by which the parameters are best; the truth is the same in both."""
+    truth = numbers["paths"]["angle"]["reference"]
+    top = max(np.max(path) for paths in numbers["paths"].values() for path in paths.values())
+    figure, panels = plt.subplots(2, 5, figsize=(16, 7), layout="constrained")
+    for i, (key, title) in enumerate(_BEST_BY.items()):
+        paths = {"reference": truth} | numbers["paths"][key]
+        for j, (method, path) in enumerate(paths.items()):
+            drawn = _path(panels[i, j], np.asarray(path), top)
+            name = "clean curve" if method == "reference" else method
+            panel(panels[i, j], "abcdefghij"[5 * i + j], name)
+        panels[i, 0].set_ylabel(f"best by {title}\ninterpolation s")
+        figure.colorbar(drawn, ax=panels[i, 3], label="density along the curve")
+        _errors(panels[i, 4], [row for row in numbers["divergence"] if row["judge"] == key])
+        panel(panels[i, 4], "abcdefghij"[5 * i + 4], "error along the path")
+    highest = 1.35 * max(row["divergence"] for row in numbers["divergence"])
+    for axes in panels[:, 4]:
+        axes.set_ylim(0, highest)
+    return figure
+
+
+def _path(axes: Any, path: Any, top: float) -> Any:
+    n = path.shape[1]
+    axes.set(xlabel="place along the curve", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    return axes.imshow(
+        path * n,
+        aspect="auto",
+        origin="lower",
+        extent=(0, 1, 0, 1),
+        cmap="cividis",
+        vmin=0,
+        vmax=top * n,
+        interpolation="nearest",
     )
-    weights = np.linspace(0, 1, len(next(iter(paths.values()))))
-    top = max(path.max() for path in paths.values())
-    for k, (method, path) in enumerate(paths.items()):
-        n = path.shape[1]
-        image = panels[k].imshow(
-            path * n,
-            aspect="auto",
-            origin="lower",
-            extent=(0, 1, 0, 1),
-            cmap="cividis",
-            vmin=0,
-            vmax=top * n,
-            interpolation="nearest",
-        )
-        panels[k].set(xlabel="place along the curve", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        panel(panels[k], "abcdef"[k], "clean curve" if method == "reference" else method)
-    panels[0].set_ylabel("interpolation s")
-    figure.colorbar(image, ax=panels[len(paths) - 1], label="density along the curve")
-    axes = panels[-1]
-    for method in dict.fromkeys(row["method"] for row in numbers["divergence"]):
-        errors = [row["divergence"] for row in numbers["divergence"] if row["method"] == method]
+
+
+def _errors(axes: Any, rows: list[dict[str, Any]]) -> None:
+    for method in dict.fromkeys(row["method"] for row in rows):
+        chosen = [row for row in rows if row["method"] == method]
+        weights, errors = ([row[key] for row in chosen] for key in ("s", "divergence"))
         axes.plot(weights, errors, label=method, **METHODS[method])
     axes.set(xlabel="interpolation s", ylabel="Sinkhorn divergence to the truth")
-    axes.set_ylim(0, 1.35 * max(row["divergence"] for row in numbers["divergence"]))
-    axes.legend(loc="upper left", ncols=2)
-    panel(axes, "abcdef"[len(paths)], "error along the path")
-    return figure
+    axes.legend(loc="upper left", ncols=3, fontsize=8)
 
 
 def _pca(plt: Any, numbers: dict[str, Any]) -> Any:
