@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper.look import METHODS, curve_with_band
+from sparrot.plot.paper.look import METHODS, best_line, curve_with_band
 
 _BY_NEIGHBOURS = ("k-NN", "MAGIC")
 LABELS = {
@@ -29,9 +29,9 @@ def angle_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
         style = METHODS[method] | {"markersize": 4}
         if method in _BY_NEIGHBOURS:
             means = np.mean(runs, axis=0)
-            style = {"color": style["color"], "linestyle": "-."}
-            label = f"{method}, best (k = {parameters[int(means.argmin())]:g})"
-            axes.axhline(means.min(), label=label, **style)
+            note = f"k = {parameters[int(means.argmin())]:g}"
+            shift = 3 + 40 * _BY_NEIGHBOURS.index(method)  # lines that lie close
+            best_line(axes, means.min(), style["color"], f"{method}, best k", note, shift)
         else:
             curve_with_band(axes, parameters, runs, style, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
-from sparrot.plot.paper.look import METHODS, curve_with_band
+from sparrot.plot.paper.look import METHODS, best_line, curve_with_band
 from sparrot.plot.style import SEQUENTIAL, colours, in_order
 
 _BY_NEIGHBOURS = ("k-NN",)
@@ -144,18 +144,8 @@ def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
         if method in _BY_NEIGHBOURS:
             means = np.mean(runs, axis=0)
             place = int(means.argmax() if key == "nmi" else means.argmin())
-            axes.axhline(
-                means[place], color=style["color"], linestyle="-.", label=f"{method}, best k"
-            )
-            axes.annotate(
-                f"k = {parameters[place]:g}",
-                (0, means[place]),
-                (3, 2),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                fontsize=8,
-                color=style["color"],
-            )
+            note = f"k = {parameters[place]:g}"
+            best_line(axes, means[place], style["color"], f"{method}, best k", note)
         else:
             curve_with_band(axes, parameters, runs, style | {"markersize": 4}, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$, relative to the mean cost")

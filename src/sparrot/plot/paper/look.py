@@ -62,3 +62,19 @@ def curve_with_band(
     if len(runs) > 1:
         low, high = runs.min(axis=0), runs.max(axis=0)
         axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+
+
+def best_line(
+    axes: Any, value: float, colour: str, label: str, note: str, shift: float = 3
+) -> None:
+    """A level line for a method that has no curve here, with its parameter on it."""
+    axes.axhline(value, color=colour, linestyle="-.", label=label)
+    axes.annotate(
+        note,
+        (0, value),
+        (shift, 2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        fontsize=8,
+        color=colour,
+    )
