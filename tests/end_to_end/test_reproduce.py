@@ -5,9 +5,13 @@ import sys
 
 import pytest
 
+from problems import data_folder
 from sparrot.cli import main
 from sparrot.cli.reproduce import table
 from sparrot.experiments.frame import Claim
+from sparrot.experiments.names import EXPERIMENTS
+
+NEED_DATA = ("digits", "single-cell", "batch-effects")
 
 
 def reproduce(folder):
@@ -27,6 +31,11 @@ def test_a_table_of_claims_is_printed(run):
     assert "claim" in done.stdout.splitlines()[2]
     assert done.stdout.count(" | holds") + done.stdout.count(" | does not hold") == 3
     assert "convergence: 4 of 4" in done.stderr
+
+
+def test_a_small_version_says_that_its_verdicts_are_not_the_papers(run):
+    _, done = run
+    assert "small version" in done.stdout.splitlines()[0]
 
 
 def test_figure_numbers_and_claims_are_written(run):
@@ -69,3 +78,31 @@ def test_a_claim_that_does_not_hold_says_why():
     assert any("does not hold" in line for line in lines)
     assert any("note: seen" in line for line in lines)
     assert max(map(len, lines)) <= 112
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """All experiments in their small versions; those without data are left out."""
+    folder = tmp_path_factory.mktemp("all")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARROT_DATA", str(data_folder() or folder / "nowhere"))
+        patch.setattr("sparrot.datasets.mnist.fetch_openml", refuse)
+        main(["reproduce", "all", "--quick", "--output", str(folder), "--jobs", "2"])
+    return folder
+
+
+def refuse(*args, **kwargs):
+    raise OSError("no network in tests")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_everything_is_reproduced_by_one_command(everything, name):
+    path = everything / f"{name}-quick.json"
+    if not path.exists() and data_folder() is None and name in NEED_DATA:
+        pytest.skip("no data folder; set SPARROT_DATA")
+    said = json.loads(path.read_text())
+    assert said["experiment"] == name
+    assert all(claim["reason"] for claim in said["claims"] if claim["holds"] is False)
+    figures = [f for f in everything.glob(f"{name}-quick*.png") if f.stat().st_size > 10_000]
+    assert figures
+    assert all(figure.with_suffix(".pdf").stat().st_size > 5000 for figure in figures)

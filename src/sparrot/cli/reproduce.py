@@ -24,6 +24,7 @@ from sparrot.extras import load_extra
 from sparrot.files import whole_file
 
 _COLUMNS = {"claim": 40, "paper": 16, "ours": 34, "verdict": 13}
+_SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
 
 
@@ -70,7 +71,7 @@ def _reproduce_one(
     seconds = time.perf_counter() - start
     written = [*_write_numbers(experiment, parameters, numbers, claims, folder, stem)]
     written += _draw(experiment.name, numbers, folder, stem)
-    print(f"{experiment.title}{' (quick)' if quick else ''}\n")
+    print(f"{experiment.title}{_SMALL if quick else ''}\n")
     print("\n".join(table(claims)))
     print(f"\n{seconds:.0f} s; written to {folder}: {', '.join(written)}\n")
     return claims

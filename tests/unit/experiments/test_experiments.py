@@ -40,7 +40,12 @@ TINY = {
     "spiral-dimensions": {"n": 80, "dimensions": (20, 40), "eps": (1.0, 0.1), "k": (3, 5)},
     "mixture": {"n": 25, "dimensions": (5, 10), "shown": 10, "eps": (10.0, 1.0), "pca": (2, 5)},
     "digits": {"n": 20, "eps": (10.0, 1.0), "k": (3, 5), "n_drawn": 5},
-    "single-cell": {"sets": ("dentate", "arabidopsis", "pbmc"), "n": 300, "n_genes": 200, "n_seeds": 1},
+    "single-cell": {
+        "sets": ("dentate", "arabidopsis", "pbmc"),
+        "n": 300,
+        "n_genes": 200,
+        "n_seeds": 1,
+    },
     "batch-effects": {"n": 150, "n_genes": 100, "perplexity": 15.0, "n_iter": 20},
 }
 NEED_DATA = ("digits", "single-cell", "batch-effects")

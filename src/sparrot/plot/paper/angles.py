@@ -30,8 +30,8 @@ def angle_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
         if method in _BY_NEIGHBOURS:
             means = np.mean(runs, axis=0)
             note = f"k = {parameters[int(means.argmin())]:g}"
-            shift = 3 + 40 * _BY_NEIGHBOURS.index(method)  # lines that lie close
-            best_line(axes, means.min(), style["color"], f"{method}, best k", note, shift)
+            lift = (2, -9)[_BY_NEIGHBOURS.index(method)]  # the lines lie close
+            best_line(axes, means.min(), style["color"], f"{method}, best k", note, lift)
         else:
             curve_with_band(axes, parameters, runs, style, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")

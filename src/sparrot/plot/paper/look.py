@@ -64,15 +64,13 @@ def curve_with_band(
         axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def best_line(
-    axes: Any, value: float, colour: str, label: str, note: str, shift: float = 3
-) -> None:
+def best_line(axes: Any, value: float, colour: str, label: str, note: str, lift: float = 2) -> None:
     """A level line for a method that has no curve here, with its parameter on it."""
     axes.axhline(value, color=colour, linestyle="-.", label=label)
     axes.annotate(
         note,
         (0, value),
-        (shift, 2),
+        (3, lift),
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
         fontsize=8,

@@ -61,7 +61,9 @@ def _embeddings(plt: Any, numbers: dict[str, Any]) -> Any:
     for axes, (method, row) in zip(panels.flat, best.items(), strict=False):
         symbol = "k" if method in ("k-NN", "MAGIC") else r"$\varepsilon$"
         _scatter(axes, numbers["embeddings"][method], numbers["data"]["t"])
-        angles = f"angle {row['angle']:.2f}, whole pairs {row['whole']:.2f}"
+        at = [r for r in numbers["angles"] if r["method"] == method]
+        whole = np.mean([r["whole"] for r in at if r["parameter"] == row["parameter"]])
+        angles = f"angle {row['angle']:.2f}, whole pairs {whole:.2f}"
         axes.set_title(f"{method}, {symbol} = {row['parameter']:.2g}\n{angles}", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel(r"$v_2$")
