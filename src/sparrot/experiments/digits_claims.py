@@ -210,7 +210,7 @@ def _about_slant(qot: _Marks, eot: _Marks) -> list[Claim]:
             first >= 0.9,
             unless(
                 first >= 0.9,
-                f"the first coordinate leaves {1 - first**2:.0%} of the variance of the slant over, "
+                f"the first coordinate leaves {1 - first**2:.0%} of the variance of the slant, "
                 f"both coordinates {left['QOT']:.0%}",
             ),
         ),
