@@ -28,12 +28,12 @@ hold in our run, the cell says why.
 Where we differ from the paper, and where choices were made with results in view:
 
 * Spiral: the paper's judge is the angle between ten vectors and ten of the clean curve. The
-  eigenvalues of a closed curve come in pairs after the first, so that ten vectors cut a pair in two,
-  and the half that is kept is arbitrary: worth up to 0.16 of angle. Every angle is therefore drawn
+  eigenvalues of a closed curve come in pairs after the first, so that ten vectors cut a pair in
+  two, and the half that is kept is arbitrary: worth up to 0.16 of angle. Every angle is therefore drawn
   and said twice: to the paper's ten, which give the verdict, and to the eleven of whole pairs.
 * Convergence: errors are the largest entry of W1 - 1, where the paper has the Euclidean norm.
-* Torus: 5 samples in the place of 25 at N = 5,000 for alpha = 2, and at N = 10,000 for alpha = 2 and
-  1.75; the paper does not give the factor in eps, ours is 1.
+* Torus: 5 samples in the place of 25 at N = 5,000 for alpha = 2, and at N = 10,000 for alpha = 2
+  and 1.75; the paper does not give the factor in eps, ours is 1.
 * Active set: 5 problems, each solved once, in the place of 10 problems, 10 times each.
 * Mixture: 13 values of eps and 2 samples. "EOT appears to be unstable" was first judged against the
   range of QOT, and did not hold; it is now judged by EOT's own rises and falls.
