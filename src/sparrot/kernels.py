@@ -125,50 +125,12 @@ def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tu
 
 
 @njit(nogil=True, cache=True)
-def gather_scores(
-    Q: Array,
-    b: Array,
-    mass: float,
-    factor: float,
-    power: float,
-    scores: Array,
-    counts: Array,
-    settled: Array,
-    level: Array,
-) -> None:
-    """Add the columns `Q[i, j] + b[j]` to the scores of each row that may matter to its level.
-
-    The level over some of the columns is never below the level over all, so the columns are taken
-    in batches, and whatever a batch shows to be out of reach is dropped at once. `counts` are the
-    scores kept so far, `settled` as many when `level` was last brought up to date.
-    """
-    limit = np.empty(1, Q.dtype)
-    for i in range(Q.shape[0]):
-        q = Q[i]
-        s = scores[i]
-        count = counts[i]
-        limit[0] = -level[i]
-        for start in range(0, len(q), _CHUNK):
-            if _none_above(q, b, start, limit[0]):
-                continue
-            for j in range(start, min(start + _CHUNK, len(q))):
-                if q[j] + b[j] > limit[0]:
-                    s[count] = q[j] + b[j]
-                    count += 1
-            if count > 2 * settled[i] + 32:
-                level[i], count = _level(s, count, mass, factor, power)
-                settled[i] = count
-                limit[0] = -level[i]
-        counts[i] = count
-
-
-@njit(nogil=True, cache=True)
-def settle_levels(
-    scores: Array, counts: Array, mass: float, factor: float, power: float, level: Array
-) -> None:
-    """Solve `sum_k g([v_i + s_ik]_+) = mass` over the gathered scores; `counts`: the support."""
-    for i in range(len(counts)):
-        level[i], counts[i] = _level(scores[i], counts[i], mass, factor, power)
+def row_levels(S: Array, mass: float, factor: float, power: float, v: Array) -> None:
+    """Solve `sum_j g([v_i + S_ij]_+) = mass` for each row."""
+    s = np.empty(S.shape[1], np.float64)
+    for i in range(len(S)):
+        s[:] = S[i]
+        v[i] = _level(s, len(s), mass, factor, power)[0]
 
 
 @njit(nogil=True, cache=True)

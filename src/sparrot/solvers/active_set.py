@@ -165,7 +165,7 @@ class ActiveSet:
 
         The other ceilings come down, to the potential and the slack of the row.
         """
-        level = self.search.levels(over, u, link, mass)
+        level = self.search.levels(over, u, link, mass, u[over] + slack[over])
         r = np.minimum(self._r, u + slack)
         r[over] = np.maximum(level, u[over]) + slack[over]
         return r
