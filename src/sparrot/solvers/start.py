@@ -35,13 +35,18 @@ def guess_from_parts(
     hollow: bool,
     threads: Threads,
     progress: ProgressCallback,
+    largest: float = np.inf,
 ) -> Guess:
-    """Solve ever larger random parts; each gives every point its level, the last is the guess."""
+    """Solve ever larger random parts; each gives every point its level, the last is the guess.
+
+    `largest` bounds the number of points of a part.
+    """
     n = cost.n
     order = np.random.default_rng(0).permutation(n)
     sizes = [max(2, -(-n // _RATIO))]
     while sizes[0] > _DENSE:
         sizes.insert(0, -(-sizes[0] // _RATIO))
+    sizes = [size for size in sizes if size <= max(largest, sizes[0])]
     part, mass_of_part = _first_part(cost, _some(order, sizes[0]), link, mass, hollow, threads)
     level, k = first_levels(cost, part, link, mass_of_part, threads)
     every = np.arange(n, dtype=np.int32)
