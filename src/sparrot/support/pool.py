@@ -80,6 +80,7 @@ class Pool:
 
         s, X = self._support, self.cost.points
         graph = s if plan is None else plan
+        indptr, indices = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
         scale = 0.5 / self.cost.unit
 
         def block(start: int) -> Pairs:
@@ -89,7 +90,7 @@ class Pool:
                 i, j = np.empty(room, np.int32), np.empty(room, np.int32)
                 c = np.empty(room)
                 count = second_neighbours(
-                    graph.indptr, graph.indices, s.indptr, s.indices, X, r, scale, start, stop,
+                    indptr, indices, s.indptr, s.indices, X, r, scale, start, stop,
                     i, j, c,
                 )  # fmt: skip
                 if count <= room:
