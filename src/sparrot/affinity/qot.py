@@ -68,7 +68,9 @@ def qot(
     search : `"exact"` looks at every pair of points; `"approximate"`, for hundreds of thousands of
         points and more, only at approximate neighbours and neighbours of neighbours: row sums are
         still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
-        `"auto"` is approximate from :math:`n^2 p = 10^{13}` on, and says so in the log.
+        Up to 5,000 points it is exact all the same, unless `neighbours` are given. `"auto"` is
+        approximate from :math:`n^2 p = 10^{13}` on; the log says which, and about how long it will
+        take.
     neighbours : for an approximate search, a transformer with the interface of
         `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbours by default
         (whose graph, unlike all else here, depends on its number of threads).

@@ -49,7 +49,6 @@ def guess_from_parts(
     sizes = [size for size in sizes if size <= max(largest, sizes[0])]
     part, mass_of_part = _first_part(cost, _some(order, sizes[0]), link, mass, hollow, threads)
     level, k = first_levels(cost, part, link, mass_of_part, threads)
-    every = np.arange(n, dtype=np.int32)
     for size in sizes[1:]:
         progress(Progress("extending", size, 0))
         slack = _uncertainty(k, link, mass_of_part)
@@ -58,10 +57,14 @@ def guess_from_parts(
         guess = Guess(level[index], slack[index], float(k.mean()) * size / part.cost.n)
         search = EveryPair(cost.take(index), hollow, threads)
         problem = ActiveSet(search, hollow, threads, progress)
-        u = problem.solve(link, mass_of_part, guess, _COARSE, Budget(_STEPS)).u
-        part = Part(index, search.cost, u)
-        near = level + slack
-        level, k = levels_against(cost, every, part, link, mass_of_part, near, True, threads)
+        found = problem.solve(link, mass_of_part, guess, _COARSE, Budget(_STEPS))
+        part = Part(index, search.cost, found.u)
+        others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
+        near = (level + slack)[others]
+        level[others], k[others] = levels_against(
+            cost, others, part, link, mass_of_part, near, True, threads
+        )
+        level[index], k[index] = found.u, np.diff(found.plan.indptr)
     raised = mass_of_part / (mass * part.cost.n / n)  # with that much more mass than its share
     neighbours = float(k.mean()) * n / part.cost.n / raised
     return Guess(level, _uncertainty(k, link, mass_of_part), neighbours)
