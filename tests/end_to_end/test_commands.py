@@ -75,7 +75,7 @@ def test_every_command_takes_every_kind_of_file(command, suffix, tmp_path, capsy
     assert told(capsys, command, file)["n"] == 90
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES[:-1])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monkeypatch):
     pytest.importorskip("openTSNE")
     short = partial(lay_out, n_iter=5, early_exaggeration_iter=5)
@@ -128,6 +128,50 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
         assert told(capsys, "info", file)["perplexity"] == pytest.approx(10, rel=0.01)
         assert main(["embed", str(file), "--eps", "2"]) == 2
         assert "is an affinity already, and --eps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["embed", "cluster"])
+def test_an_affinity_of_other_points_does_not_touch_a_file_of_cells(command, tmp_path, capsys):
+    cells, affinity = write_points(tmp_path / "cells.h5ad"), tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(X[:50]), affinity)
+    before = cells.read_bytes()
+    assert main([command, str(affinity), "-o", str(cells)]) == 2
+    assert "has 90 cells, and there are 50 points" in capsys.readouterr().err
+    assert cells.read_bytes() == before
+
+
+def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_path, capsys):
+    cells = write_points(tmp_path / "cells.h5ad")
+    for _ in range(2):  # making it anew needs no choice
+        assert told(capsys, "affinity", cells, "--perplexity", "10", "-o", cells)["n"] == 90
+    assert main(["cluster", str(cells)]) == 2
+    assert "say --affinity sparrot to take it, or --array X" in capsys.readouterr().err
+    ten = pytest.approx(10, rel=0.01)
+    assert told(capsys, "cluster", cells, "--affinity", "sparrot")["perplexity"] == ten
+    assert told(capsys, "info", cells, "--affinity", "sparrot")["perplexity"] == ten
+    assert told(capsys, "cluster", cells, "--array", "X")["relative_eps"] == 1
+    assert told(capsys, "cluster", cells, "--eps", "2")["relative_eps"] == 2
+    facts = told(capsys, "info", cells)
+    assert (facts["arrays"], facts["affinities"]) == (["X"], ["sparrot"])
+    assert main(["embed", str(cells), "--affinity", "sparrot", "--eps", "2"]) == 2
+    assert "--eps is about making one" in capsys.readouterr().err
+
+
+def test_an_affinity_stays_the_input_when_coordinates_are_added_to_its_file(tmp_path, capsys):
+    cells = tmp_path / "a.h5ad"
+    sparrot.save(sparrot.qot(X, perplexity=10), cells)
+    for _ in range(2):
+        facts = told(capsys, "embed", cells, "-o", cells)
+        assert facts["perplexity"] == pytest.approx(10, rel=0.01)
+    assert told(capsys, "affinity", cells, "--array", "obsm/X_eigenmaps")["relative_eps"] == 1
+
+
+def test_as_many_clusters_as_can_be_are_drawn_too(points, tmp_path):
+    labels, figure = tmp_path / "labels.csv", tmp_path / "labels.png"
+    asked = ["cluster", points, "--eps", "50", "--clusters", "89", "-o", labels, "--plot", figure]
+    assert main([*map(str, asked), "-q"]) == 0
+    assert len(labels.read_text().split()) == 91
+    assert figure.exists()
 
 
 def test_embeddings_are_those_of_the_estimators(points, tmp_path, capsys):
@@ -197,7 +241,9 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
         (["affinity", "points.npy", "--eps", "-1"], 2, "eps must be positive"),
         (["affinity", "points.npy", "--eps", "joined"], 2, "'connected'"),
         (["affinity", "points.npy", "--metric", "miles"], 2, "'cosine'"),
-        (["affinity", "points.npy", "-o", "a.csv"], 2, ".npz .h5ad .mtx"),
+        (["affinity", "points.npy", "-o", "a.npy"], 2, ".h5ad .mtx files"),
+        (["embed", "points.npy", "-o", "points.npy"], 2, "is the input, and would be lost"),
+        (["embed", "points.npy", "--affinity", "sparrot"], 2, "--affinity is for .h5ad files"),
         (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png .pdf .svg"),
         (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),
         (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),

@@ -27,6 +27,16 @@ def add_input(parser: Any, more: str = "") -> None:
     )
 
 
+def add_stored(parser: Any) -> None:
+    """Which affinity, where a file has some."""
+    parser.add_argument(
+        "--affinity",
+        metavar="KEY",
+        help="take the affinity that a .h5ad file holds under this key of uns (`sparrot affinity` "
+        "writes 'sparrot'), and make none",
+    )
+
+
 def add_scale(parser: Any, default: str = "default: 1") -> None:
     """One of eps and perplexity."""
     scale = parser.add_mutually_exclusive_group()

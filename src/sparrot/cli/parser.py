@@ -16,6 +16,7 @@ from sparrot.cli.options import (
     add_input,
     add_output,
     add_scale,
+    add_stored,
     add_talk,
 )
 from sparrot.experiments.names import EXPERIMENTS
@@ -86,6 +87,7 @@ def _affinity(commands: Any) -> None:
         "big.npy --checkpoint big.checkpoint --jobs 8 -o affinity.npz",
     )
     add_input(parser)
+    add_stored(parser)
     add_affinity(parser, KINDS)
     add_output(
         parser,
@@ -104,6 +106,7 @@ def _embed(commands: Any) -> None:
         "affinity.npz --method diffusion --time 3 -o coordinates.npy --plot picture.png",
     )
     add_input(parser, _OR_AFFINITY)
+    add_stored(parser)
     parser.add_argument(
         "--components", type=int, default=2, metavar="N", help="coordinates (default: 2)"
     )
@@ -130,6 +133,7 @@ def _cluster(commands: Any) -> None:
         "cells.h5ad --array obsm/X_pca --perplexity 30 -o cells.h5ad",
     )
     add_input(parser, _OR_AFFINITY)
+    add_stored(parser)
     parser.add_argument(
         "--clusters", type=int, metavar="K", help="how many (default: as the eigengap suggests)"
     )
@@ -168,6 +172,7 @@ def _tsne(commands: Any) -> None:
         "cells.h5ad --array obsm/X_pca --perplexity 50 -o cells.h5ad",
     )
     add_input(parser, _OR_AFFINITY)
+    add_stored(parser)
     parser.add_argument(
         "--components", type=int, default=2, choices=(1, 2), help="coordinates (default: 2)"
     )
@@ -186,6 +191,7 @@ def _info(commands: Any) -> None:
     )
     parser.add_argument("path", type=Path, metavar="FILE", help=f"{POINTS}")
     parser.add_argument("--array", metavar="NAME", help="which array of a .npz or .h5ad file")
+    add_stored(parser)
     add_talk(parser)
 
 

@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 
 import sparrot
-from sparrot.cli.output import (
-    FIGURES,
-    RECORDS,
-    Table,
-    require_writable,
-    write_figure,
-    write_table,
-)
+from sparrot.cli.output import Table, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_points
 from sparrot.cli.summary import certificate_line
+from sparrot.cli.targets import RECORDS, check_targets
 from sparrot.embedding import Step, Summary
 
 _QUANTILES = ("least", "10%", "median", "90%", "most")
@@ -26,8 +20,7 @@ _QUANTILES = ("least", "10%", "median", "90%", "most")
 
 def run(options: Namespace, session: Session) -> None:
     """Solve along eps, write a row for each, and print them."""
-    require_writable(options.output, RECORDS)
-    require_writable(options.plot, FIGURES)
+    check_targets(options, RECORDS)
     points = read_points(options, session)
     session.stage("path")
     summary = sparrot.summarise(
@@ -41,11 +34,8 @@ def run(options: Namespace, session: Session) -> None:
         progress=session.bar,
     )
     records = [step_record(step) for step in summary.steps]
-    if options.output is not None:
-        values = np.array([list(record.values()) for record in records])
-        write_table(Table("", list(records[0]), values), options.output, options.path)
-    if options.plot is not None:
-        write_figure(sparrot.plot.eps_path(summary), options.plot)
+    table = Table({name: np.array([r[name] for r in records]) for name in records[0]})
+    write_results(options, table, lambda: sparrot.plot.eps_path(summary))
     for warning in summary.steps[summary.chosen].warnings:
         session.warn(warning)
     _tell(session, options, summary, records)
