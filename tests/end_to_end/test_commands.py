@@ -249,7 +249,15 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
         (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),
         (["embed", "points.npy", "--components", "1", "--plot", "a.png"], 2, "--components 2"),
         (["cluster", "points.npy", "--eps", "50", "--clusters", "90"], 2, "from 1 to 89"),
-        (["affinity", "points.npy", "--max-iter", "1", "-o", "a.npz"], 3, "raise max_iter"),
+        (
+            ["affinity", "points.npy", "--max-iter", "1", "-o", "a.npz"],
+            3,
+            "raise --max-iter or --tol, or",
+        ),
+        (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer, got 0"),
+        (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
+        (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
+        (["path", "points.npy", "--span", "1"], 2, "--span is a factor on eps, more than 1"),
     ],
 )
 def test_what_goes_wrong_is_one_line_and_a_code(
@@ -263,6 +271,61 @@ def test_what_goes_wrong_is_one_line_and_a_code(
     assert said.err.count("\n") == 1
     assert json.loads(said.out)["exit_code"] == code
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nan.csv", "points.npy"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["embed", "--components", "0"], "--components must be an integer from 1 to 88, got 0"),
+        (["embed", "--components", "89"], "--components must be an integer from 1 to 88, got 89"),
+        (["cluster", "--clusters", "0"], "--clusters must be an integer from 1 to 89, got 0"),
+        (["cluster", "--clusters", "90"], "--clusters must be an integer from 1 to 89, got 90"),
+    ],
+)
+def test_what_the_points_cannot_give_is_known_before_the_work(
+    arguments, complaint, points, monkeypatch, capsys
+):
+    monkeypatch.delattr("sparrot.cli.source.make_affinity")
+    assert main([arguments[0], str(points), *arguments[1:]]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):
+    file = tmp_path / "points.npy"
+    np.save(file, np.random.default_rng(0).standard_normal((2000, 3)))
+    before = file.read_bytes()
+    assert main(["affinity", str(file), "--checkpoint", str(file)]) == 2
+    assert "is not a checkpoint of this version" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_a_fault_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(
+    points, monkeypatch, capsys
+):
+    def fail(*_):
+        raise TypeError("a list is no number")
+
+    monkeypatch.setattr("sparrot.cli.affinity.read_affinity", fail)
+    assert main(["affinity", str(points)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("sparrot: TypeError: a list is no number; this is a fault of sparrot")
+    assert said.count("\n") == 1
+    assert main(["affinity", str(points), "-vv"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypatch, capsys):
+    def write_slowly(path, *_, **__):
+        path.write_text("half")
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    monkeypatch.setattr("sparrot.cli.output.mmwrite", write_slowly)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["affinity", str(points), "-q", "-o", str(tmp_path / "a.mtx")]) == 143
+    assert capsys.readouterr().err == "sparrot: terminated; no file was left half written\n"
+    assert list(tmp_path.iterdir()) == [points]
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_checkpoint_is_written_and_gone_on_from(tmp_path, capsys):

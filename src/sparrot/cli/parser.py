@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from sparrot import __version__
+from sparrot.cli.complaints import EXIT_CODES
 from sparrot.cli.options import (
     KINDS,
     POINTS,
@@ -35,12 +37,20 @@ class Parser(ArgumentParser):
         sys.exit(2)
 
 
+def parse(arguments: Sequence[str] | None = None) -> Namespace:
+    """What was asked; what a command does not know is its own complaint."""
+    options, unknown = make_parser().parse_known_args(arguments)
+    if unknown:
+        options.complain(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
+
+
 def make_parser() -> Parser:
     """The parser of all commands."""
     parser = Parser(
         prog="sparrot",
         description="Sparse bistochastic affinities by regularised optimal transport.",
-        epilog="exit codes: 0 fine, 2 bad input, 3 not converged, 130 interrupted\n"
+        epilog=f"exit codes: {EXIT_CODES}\n"
         "examples:\n  sparrot demo\n  sparrot affinity cells.h5ad --array obsm/X_pca "
         "--perplexity 30 -o affinity.npz\n"
         "  sparrot cluster affinity.npz --clusters 5 -o labels.csv",
@@ -66,13 +76,15 @@ def make_parser() -> Parser:
 
 def _command(commands: Any, name: str, help_: str, description: str, *examples: str) -> Any:
     lines = "\n".join(f"  sparrot {name} {example}".rstrip() for example in examples)
-    return commands.add_parser(
+    parser = commands.add_parser(
         name,
         help=help_,
         description=description,
         epilog=f"example{'s' * (len(examples) > 1)}:\n{lines}",
         formatter_class=RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(complain=parser.error)
+    return parser
 
 
 def _affinity(commands: Any) -> None:

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from sparrot.cli.bar import Bar
+from sparrot.cli.complaints import in_flags
 from sparrot.errors import AffinityWarning
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -86,7 +87,7 @@ class Session:
 
     def warn(self, message: Warning | str) -> None:
         """Say a warning in one line, and remember it."""
-        said = " ".join(str(message).split())
+        said = in_flags(" ".join(str(message).split()))
         self.warnings.append(said)
         if not self.quiet:
             self.bar.above(f"sparrot: warning: {said}")

@@ -43,6 +43,8 @@ def test_the_help_of_all_names_every_command_and_exit_code(capsys):
         (["embed", "x.npy", "--kind", "magic"], "invalid choice: 'magic'"),
         (["affinity", "x.npy", "--eps", "1", "--perplexity", "30"], "not allowed with"),
         (["affinity", "x.npy", "--pca", "few"], "invalid int value"),
+        (["report", "x.npy", "--bogus"], "unrecognized arguments: --bogus; see sparrot report --"),
+        (["info", "x.npy", "--eps", "1"], "unrecognized arguments: --eps 1; see sparrot info --"),
     ],
 )
 def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys):
