@@ -31,6 +31,8 @@ _FLAGS = {
     "perplexity": "--perplexity",
     "metric": "--metric",
     "drop": "--drop",
+    "k": "--neighbours",
+    "q": "--q",
     "search": "--search",
     "checkpoint": "--checkpoint",
     "kind": "--kind",

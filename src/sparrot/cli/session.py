@@ -46,6 +46,11 @@ class Session:
         """Say what is done now; from two seconds on the bar shows it."""
         self.bar.stage(name)
 
+    def say(self, text: str) -> None:
+        """Print a part of the result, unless quiet or all goes into JSON."""
+        if not self.quiet and not self._json:
+            self.bar.above(text, sys.stdout)
+
     def finish(self, facts: dict[str, Any], lines: dict[str, str]) -> None:
         """Tell the result: facts as JSON if that was asked for, else lines, or nothing if quiet."""
         seconds, memory = time.perf_counter() - self._start, peak_memory()

@@ -15,6 +15,7 @@ import sparrot
 from sparrot.cli.session import Session
 from sparrot.cli.stored import SCALE, takes_stored
 from sparrot.cli.targets import require_same_cells
+from sparrot.embedding import Summary
 from sparrot.errors import InvalidInputError
 from sparrot.validation import as_count
 
@@ -72,6 +73,13 @@ def read_points(options: Namespace, session: Session, array: str | None = None) 
     session.stage("principal components")
     n = as_count(options.pca, "--pca", min(points.shape) - 1)
     return PCA(n, random_state=0).fit_transform(points)
+
+
+def summarise(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:
+    """The affinity of points at the eps that was asked for, and at others around it."""
+    names = ("eps", "perplexity", "metric", "tol", "n_jobs")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return sparrot.summarise(points, progress=session.bar, **given, **more)
 
 
 def make_affinity(

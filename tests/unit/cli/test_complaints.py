@@ -7,6 +7,7 @@ from sparrot.cli.complaints import in_flags
     ("said", "here"),
     [
         ("eps must be positive, got -1", "--eps must be positive, got -1"),
+        ("k must be an integer from 1 to 9", "--neighbours must be an integer from 1 to 9"),
         (
             "holds 2 affinities (a, b); name one by key=",
             "holds 2 affinities (a, b); name one by --affinity",

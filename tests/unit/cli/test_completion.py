@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from sparrot.cli import main
-from sparrot.cli.parser import SHELLS
+from sparrot.cli.parser_paper import SHELLS
 
 ASKED = """
 COMP_WORDS=({words}); COMP_CWORD={last}; _sparrot; echo "${{COMPREPLY[@]}}"
