@@ -18,7 +18,9 @@ from scipy.sparse import coo_array
 
 import sparrot
 from sparrot.cli import main
+from sparrot.cli.bar import Bar
 from sparrot.interop.opentsne import lay_out
+from sparrot.solvers.checkpoint import Checkpoint
 
 X = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
@@ -328,13 +330,42 @@ def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypa
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_checkpoint_is_written_and_gone_on_from(tmp_path, capsys):
+@pytest.fixture
+def reports(monkeypatch):
+    """The stages that were reported, as they come."""
+    seen = []
+    monkeypatch.setattr(Bar, "__call__", lambda _, report: seen.append(report.stage))
+    return seen
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, reports, monkeypatch, capsys):
     np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((2000, 10)))
-    checkpoint = tmp_path / "held"
-    asked = ("affinity", tmp_path / "points.npy", "--perplexity", "20", "--checkpoint", checkpoint)
-    first = told(capsys, *asked)
-    assert checkpoint.exists()
-    assert told(capsys, *asked)["eps"] == pytest.approx(first["eps"], rel=0.02)
+    checkpoint, output = tmp_path / "held", tmp_path / "a.npz"
+    asked = ("affinity", tmp_path / "points.npy", "-o", output)
+    fresh = told(capsys, *asked)
+    matrix = sparrot.load(output).matrix
+    output.unlink()
+    passes = reports.count("screening")
+    assert "extending" in reports
+    save = Checkpoint.save
+
+    def save_and_interrupt(self, state):
+        save(self, state)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "save", save_and_interrupt)
+        assert main([*map(str, asked), "--checkpoint", str(checkpoint)]) == 130
+    assert capsys.readouterr().err.endswith("interrupted; no file was left half written\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["held", "points.npy"]
+    reports.clear()
+    assert main([*map(str, asked), "--checkpoint", str(checkpoint), "-v"]) == 0
+    assert f"sparrot: going on from {checkpoint}, with " in capsys.readouterr().err
+    assert "extending" not in reports  # it did not begin again
+    assert reports.count("screening") < passes
+    gone_on = sparrot.load(output)
+    assert gone_on.eps == pytest.approx(fresh["eps"])
+    assert abs(gone_on.matrix - matrix).max() < 1e-6
 
 
 @pytest.fixture(scope="module")
