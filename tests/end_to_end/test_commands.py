@@ -176,6 +176,22 @@ def test_as_many_clusters_as_can_be_are_drawn_too(points, tmp_path):
     assert figure.exists()
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
+
+
+@pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path"])
+def test_results_go_where_the_page_says(command, points, tmp_path, capsys):
+    rows = [line.split("|")[1:-1] for line in PAGE.read_text().splitlines() if line[:1] == "|"]
+    (said,) = (row[1:] for row in rows if f"`{command}`" in row[0])
+    for suffixes, entry in zip(rows[0][1:], said, strict=True):
+        for suffix in re.findall(r"[.]\w+", suffixes):
+            output = tmp_path / f"result{suffix}"
+            code = main([command, str(points), "-o", str(output), "-q"])
+            refused = entry.strip().startswith("no")
+            assert (code, output.exists()) == ((2, False) if refused else (0, True))
+    assert set(re.findall(r"[.]\w+", "".join(rows[0]))) == set(SUFFIXES)
+
+
 def test_embeddings_are_those_of_the_estimators(points, tmp_path, capsys):
     maps = {
         "eigenmaps": sparrot.Eigenmaps(3, affinity=sparrot.QOT(1.0)),
