@@ -89,6 +89,23 @@ def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monk
     assert sparrot.read_points(output, array=array).shape == (90, 2)
 
 
+def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("openTSNE")
+    seen = []
+
+    def short(W, **options):
+        seen.append(options["n_jobs"])
+        return lay_out(W, n_iter=5, early_exaggeration_iter=5, **options)
+
+    monkeypatch.setattr("sparrot.cli.tsne.lay_out", short)
+    sparrot.save(sparrot.qot(X, perplexity=10), tmp_path / "a.npz")
+    write_points(tmp_path / "points.npy")
+    told(capsys, "tsne", tmp_path / "a.npz", "--jobs", "2")
+    told(capsys, "tsne", tmp_path / "points.npy", "--kind", "gaussian", "--jobs", "2")
+    told(capsys, "tsne", tmp_path / "a.npz")
+    assert seen == [2, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -261,6 +278,7 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
         (["affinity", "points.npy", "--metric", "miles"], 2, "'cosine'"),
         (["affinity", "points.npy", "-o", "a.npy"], 2, ".h5ad .mtx files"),
         (["embed", "points.npy", "-o", "points.npy"], 2, "is the input, and would be lost"),
+        (["affinity", "points.npy", "-o", "a.npz", "--checkpoint", "a.npz"], 2, "name two files"),
         (["embed", "points.npy", "--affinity", "sparrot"], 2, "--affinity is for .h5ad files"),
         (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png .pdf .svg"),
         (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),

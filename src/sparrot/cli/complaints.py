@@ -17,8 +17,9 @@ EXIT_CODES = (
 )
 
 # Arguments of the functions, and how they are given here.
-_FLAGS = {
+FLAGS = {
     "array": "--array",
+    "pca": "--pca",
     "key": "--affinity",
     "each_side": "--steps",
     "span": "--span",
@@ -51,7 +52,7 @@ _ELSEWHERE = {
     r", or to another value of hollow": "",
     r", or max_clusters is too small: give n_clusters": ": give --clusters",
 }
-_NAMES = "|".join(_FLAGS)
+_NAMES = "|".join(FLAGS)
 _GIVEN = re.compile(rf"(?<![\w`./-])({_NAMES})=(?:'([^']*)'|([\w.+-]*))")
 _REQUIRED = re.compile(rf"(?<![^\s(])({_NAMES})(?= must\b| is a factor| is for)")
 _ALONE = re.compile(
@@ -73,9 +74,9 @@ def in_flags(message: str) -> str:
     """
     for pattern, instead in _ELSEWHERE.items():
         message = re.sub(pattern, instead, message)
-    message = _GIVEN.sub(lambda m: f"{_FLAGS[m[1]]} {m[2] or m[3]}".rstrip(), message)
+    message = _GIVEN.sub(lambda m: f"{FLAGS[m[1]]} {m[2] or m[3]}".rstrip(), message)
     for argument in (_REQUIRED, _ALONE):
-        message = argument.sub(lambda m: _FLAGS[m[1]], message)
+        message = argument.sub(lambda m: FLAGS[m[1]], message)
     return message
 
 

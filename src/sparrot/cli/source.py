@@ -12,14 +12,14 @@ from typing import Any
 from sklearn.decomposition import PCA
 
 import sparrot
+from sparrot.cli.complaints import FLAGS
 from sparrot.cli.session import Session
-from sparrot.cli.stored import SCALE, takes_stored
+from sparrot.cli.stored import MAKING, takes_stored
 from sparrot.cli.targets import require_same_cells
 from sparrot.embedding import Summary
 from sparrot.errors import InvalidInputError
 from sparrot.validation import as_count
 
-_FLAGS = SCALE | {"n_jobs": "--jobs"}
 _FEWER = {"components": 2, "clusters": 1}  # than points: by how many, at least
 
 
@@ -94,7 +94,8 @@ def make_affinity(
     """
     kind = options.kind or "qot"
     function: Callable[..., sparrot.Affinity] = getattr(sparrot, kind)
-    given = {name: getattr(options, name) for name in _FLAGS if getattr(options, name) is not None}
+    names = (*MAKING, "n_jobs")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     known = set(signature(function).parameters)
     if "n_jobs" not in known:
         given.pop("n_jobs", None)  # a limit, which one thread obeys
@@ -104,8 +105,8 @@ def make_affinity(
         given |= default or {}
     unknown = [name for name in given if name not in known]
     if unknown:
-        takes = ", ".join(flag for name, flag in _FLAGS.items() if name in known)
-        raise InvalidInputError(f"--kind {kind} takes no {_FLAGS[unknown[0]]}; it takes {takes}")
+        takes = ", ".join(FLAGS[name] for name in names if name in known)
+        raise InvalidInputError(f"--kind {kind} takes no {FLAGS[unknown[0]]}; it takes {takes}")
     if kind == "gaussian" and "eps" in given:
         given["bandwidth"] = given.pop("eps")
     if "progress" in known:

@@ -5,25 +5,26 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from sparrot.cli.complaints import FLAGS
 from sparrot.cli.targets import ending
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.interop.archive import holds_affinity
 
-# What the parser calls an argument about making an affinity, and how it is given.
-SCALE = {
-    "eps": "--eps",
-    "perplexity": "--perplexity",
-    "metric": "--metric",
-    "k": "--neighbours",
-    "q": "--q",
-    "drop": "--drop",
-    "search": "--search",
-    "checkpoint": "--checkpoint",
-    "tol": "--tol",
-    "max_iter": "--max-iter",
-}
-_ABOUT_POINTS = {"array": "--array", "kind": "--kind", "pca": "--pca"} | SCALE
+# Options about making an affinity, as the parser and the functions call them.
+MAKING = (
+    "eps",
+    "perplexity",
+    "metric",
+    "k",
+    "q",
+    "drop",
+    "search",
+    "checkpoint",
+    "tol",
+    "max_iter",
+)
+_ABOUT_POINTS = ("array", "kind", "pca", *MAKING)
 
 
 def takes_stored(options: Namespace) -> bool:
@@ -86,9 +87,7 @@ def contents(path: Path) -> tuple[list[str], list[str]]:
 
 def _asked(options: Namespace) -> str:
     """The first option about points that was given."""
-    given = (
-        flag for name, flag in _ABOUT_POINTS.items() if getattr(options, name, None) is not None
-    )
+    given = (FLAGS[name] for name in _ABOUT_POINTS if getattr(options, name, None) is not None)
     return next(given, "")
 
 

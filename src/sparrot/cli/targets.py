@@ -40,6 +40,10 @@ def check_targets(options: Namespace, kinds: tuple[str, ...]) -> None:
     require_writable(options.output, kinds)
     require_writable(options.plot, FIGURES)
     require_other_file(options.output, options.path)
+    checkpoint = getattr(options, "checkpoint", None)
+    both = checkpoint is not None and options.output is not None
+    if both and checkpoint.resolve() == options.output.resolve():
+        raise InvalidInputError(f"{checkpoint} cannot be checkpoint and result; name two files")
 
 
 def require_writable(target: Path | None, kinds: tuple[str, ...]) -> None:
@@ -59,7 +63,7 @@ def require_writable(target: Path | None, kinds: tuple[str, ...]) -> None:
         load_extra("matplotlib", "plot").use("Agg")
     if target.is_dir():
         raise InvalidInputError(f"{target} is a folder; name a file in it")
-    folder = next(folder for folder in target.absolute().parents if folder.exists())
+    folder = next(folder for folder in target.resolve().parents if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidInputError(f"cannot write to {folder}; name another folder")
 

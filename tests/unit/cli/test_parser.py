@@ -1,6 +1,7 @@
 import pytest
 
 from sparrot.cli import main
+from sparrot.cli.parser import parse
 
 COMMANDS = (
     "affinity",
@@ -32,6 +33,29 @@ def test_the_help_of_all_names_every_command_and_exit_code(capsys):
     listed = [line.split()[0] for line in said.splitlines() if line.startswith("    ")]
     assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
     assert "0 fine, 2 bad input, 3 not converged, 130 interrupted" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "default"),
+    [
+        ("affinity", "default: X"),
+        ("report", "default: obsm/X_pca where it is there, else X"),
+        ("embed", "default: 1, for eot --perplexity 30"),
+        ("tsne", "default: --perplexity 30"),
+        ("tsne", "default: one for t-SNE, all cores else"),
+    ],
+)
+def test_help_says_the_default_of_each_command(command, default, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert default in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion"}))
+def test_every_command_that_works_can_be_quiet_or_speak_to_programs(command):
+    needs = {"demo": [], "reproduce": ["sphere"]}.get(command, ["x.npy"])
+    options = parse([command, *needs, "--json", "-q", "-vv"])
+    assert (options.json, options.quiet, options.verbose) == (True, True, 2)
 
 
 @pytest.mark.parametrize(
