@@ -40,10 +40,7 @@ def check_targets(options: Namespace, kinds: tuple[str, ...]) -> None:
     require_writable(options.output, kinds)
     require_writable(options.plot, FIGURES)
     require_other_file(options.output, options.path)
-    checkpoint = getattr(options, "checkpoint", None)
-    both = checkpoint is not None and options.output is not None
-    if both and checkpoint.resolve() == options.output.resolve():
-        raise InvalidInputError(f"{checkpoint} cannot be checkpoint and result; name two files")
+    _require_two_files(options.output, getattr(options, "checkpoint", None))
 
 
 def require_writable(target: Path | None, kinds: tuple[str, ...]) -> None:
@@ -74,6 +71,13 @@ def require_other_file(target: Path | None, source: Path) -> None:
         return
     if target.samefile(source):
         raise InvalidInputError(f"{target} is the input, and would be lost; name another file")
+
+
+def _require_two_files(target: Path | None, checkpoint: Path | None) -> None:
+    """Complain if the result would replace the checkpoint."""
+    if target is None or checkpoint is None or target.resolve() != checkpoint.resolve():
+        return
+    raise InvalidInputError(f"{target} cannot be result and checkpoint; name two files")
 
 
 def require_same_cells(target: Path | None, n: int) -> None:
