@@ -379,8 +379,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, reports, monke
     fresh = told(capsys, *asked)
     matrix = sparrot.load(output).matrix
     output.unlink()
-    passes = reports.count("screening")
-    assert "extending" in reports
+    screened = reports.count("screening")
     save = Checkpoint.save
 
     def save_and_interrupt(self, state):
@@ -395,8 +394,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, reports, monke
     reports.clear()
     assert main([*map(str, asked), "--checkpoint", str(checkpoint), "-v"]) == 0
     assert f"sparrot: going on from {checkpoint}, with " in capsys.readouterr().err
-    assert "extending" not in reports  # it did not begin again
-    assert reports.count("screening") < passes
+    assert reports.count("screening") < screened  # it did not begin again
     gone_on = sparrot.load(output)
     assert gone_on.eps == pytest.approx(fresh["eps"])
     assert abs(gone_on.matrix - matrix).max() < 1e-6
