@@ -72,10 +72,6 @@ def test_json_has_the_claims_and_quiet_says_nothing(run, capsys):
 
 def test_units_are_told_to_those_who_ask(tmp_path, capsys):
     asked = ["reproduce", "convergence", "--quick", "--output", str(tmp_path), "--jobs", "1"]
-    assert main([*asked, "-v", "-q"]) == 0
-    assert capsys.readouterr().err == ""
-    for unit in tmp_path.glob(".units/*/*.json"):
-        unit.unlink()
     assert main([*asked, "-v"]) == 0
     assert "sparrot: convergence: 4 of 4 units (" in capsys.readouterr().err
 
