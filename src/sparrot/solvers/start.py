@@ -43,26 +43,26 @@ def guess_from_parts(
     """
     n = cost.n
     order = np.random.default_rng(0).permutation(n)
-    sizes = [max(2, -(-n // _RATIO))]
-    while sizes[0] > _DENSE:
-        sizes.insert(0, -(-sizes[0] // _RATIO))
-    sizes = [size for size in sizes if size <= max(largest, sizes[0])]
+    sizes = _sizes(n, largest)
     part, mass_of_part = _first_part(cost, _some(order, sizes[0]), link, mass, hollow, threads)
+
+    def report(done: int, total: int) -> None:
+        progress(Progress("extending", n, done, total))
+
+    report(0, 0)
     level, k = first_levels(cost, part, link, mass_of_part, threads)
     for size in sizes[1:]:
-        progress(Progress("extending", size, 0))
         slack = _uncertainty(k, link, mass_of_part)
         mass_of_part = max(mass_of_part, mass * size / n)
         index = _some(order, size)
         guess = Guess(level[index], slack[index], float(k.mean()) * size / part.cost.n)
-        search = EveryPair(cost.take(index), hollow, threads)
-        problem = ActiveSet(search, hollow, threads, progress)
+        problem = ActiveSet(EveryPair(cost.take(index), hollow, threads), hollow, threads, progress)
         found = problem.solve(link, mass_of_part, guess, _COARSE, Budget(_STEPS))
-        part = Part(index, search.cost, found.u)
+        part = Part(index, problem.cost, found.u)
         others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
         near = (level + slack)[others]
         level[others], k[others] = levels_against(
-            cost, others, part, link, mass_of_part, near, True, threads
+            cost, others, part, link, mass_of_part, near, True, threads, report
         )
         level[index], k[index] = found.u, np.diff(found.plan.indptr)
     raised = mass_of_part / (mass * part.cost.n / n)  # with that much more mass than its share
@@ -90,6 +90,14 @@ def guess_from_potential(
         return None
     slack = np.full(cost.n, uncertainty + scale / 2)
     return Guess(u + shift, slack, float(neighbours.mean()))
+
+
+def _sizes(n: int, largest: float) -> list[int]:
+    """A quarter of n points, a quarter of that, and so on, ascending; the first is dense."""
+    sizes = [max(2, -(-n // _RATIO))]
+    while sizes[0] > _DENSE:
+        sizes.insert(0, -(-sizes[0] // _RATIO))
+    return [size for size in sizes if size <= max(largest, sizes[0])]
 
 
 def _some(order: IntArray, size: int) -> IntArray:

@@ -11,6 +11,7 @@ of the mass, it is an estimate of it; and for a new point it gives the row of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,12 +50,14 @@ def levels_against(
     near: FloatArray,
     hollow: bool,
     threads: Threads,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[FloatArray, IntArray]:
     """Levels of the points `rows` of `cost` against a part, and how many points each rests on.
 
     `near` are guesses. Candidates are the pairs with `near_i + u_j > C_ij`; if the level over these
     is no higher than the guess, no other pair matters to it. If it is higher, it is at least a
     bound, and the row is looked at once more. With `hollow` a point is no candidate for itself.
+    `report(row groups done, row groups in all)` is called as it goes on.
     """
     v = np.empty(len(rows))
     counts = np.zeros(len(rows), np.int64)
@@ -91,7 +94,7 @@ def levels_against(
             )
             todo, bound, step = todo[low], higher[low], _FASTER * step
 
-    threads.run(block, len(rows), ROWS)
+    threads.run(block, len(rows), ROWS, report)
     return v, counts
 
 
