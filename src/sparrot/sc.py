@@ -21,7 +21,7 @@ from sparrot.affinity import Affinity
 from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph, put, writing
 from sparrot.interop.build import as_scale, build
-from sparrot.interop.nearest import named_distance, nearest_distances
+from sparrot.interop.nearest import NEIGHBOURS, named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
 from sparrot.interop.start import leading
@@ -30,7 +30,6 @@ from sparrot.validation import as_count, as_flag, as_points
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
 _STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
-_NEIGHBOURS = 15  # scanpy's default
 _log = logging.getLogger(__name__)
 
 
@@ -233,9 +232,9 @@ def _as_neighbours(n_neighbors: Any, n: int) -> int:
     """How many neighbours to keep distances to, the cell itself counted."""
     if n_neighbors is not None:
         return as_count(n_neighbors, "n_neighbors", n)
-    if n < _NEIGHBOURS:
-        _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, _NEIGHBOURS)
-    return min(n, _NEIGHBOURS)
+    if n < NEIGHBOURS:
+        _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, NEIGHBOURS)
+    return min(n, NEIGHBOURS)
 
 
 def _as_cost(metric: Any) -> str:

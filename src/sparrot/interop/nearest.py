@@ -13,6 +13,7 @@ from sparrot.errors import InvalidInputError
 from sparrot.support import nearest
 from sparrot.types import FloatArray, IntArray, PointArray
 
+NEIGHBOURS = 15  # scanpy's default, the cell itself counted
 _BLOCK_ENTRIES = 4_000_000
 
 
@@ -49,6 +50,32 @@ def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = N
     n = len(X)
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
     return csr_matrix((distances.ravel(), indices.ravel(), indptr), shape=(n, n))
+
+
+def strongest(W: Any, most: int) -> Any:
+    """The strongest neighbours in a graph, for want of points: at most `most`, as many in each row.
+
+    A `csr_matrix` with `1 - W_ij / max(W)` for a distance: it orders them, and has no unit.
+
+    Examples
+    --------
+    >>> D = strongest(np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]), 1)
+    >>> D.indices, D.data
+    (array([1, 2, 1], dtype=int32), array([0.5, 0. , 0. ]))
+    """
+    W = csr_matrix(W, copy=True)
+    W.setdiag(0)
+    W.eliminate_zeros()
+    n, degrees = W.shape[0], np.diff(W.indptr)
+    k = int(min(most, degrees.min()))
+    rows = np.repeat(np.arange(n), degrees)
+    order = np.lexsort((-W.data, rows))
+    kept = order[(W.indptr[:-1, None] + np.arange(k)).ravel()]
+    data = 1 - W.data[kept] / W.data.max(initial=0.0)
+    indptr = np.arange(n + 1) * k
+    D = csr_matrix((data, W.indices[kept], indptr), shape=(n, n))
+    D.sort_indices()
+    return D
 
 
 def nearest_of_new(
