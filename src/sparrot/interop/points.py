@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.io import mmread
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
@@ -19,7 +19,8 @@ from sparrot.interop.text import read_text
 from sparrot.validation import as_array
 
 _log = logging.getLogger(__name__)
-_SPARSE = {"data", "indices", "indptr", "shape"}
+_SCIPY = {"format", "shape", "data"}  # in every file of scipy.sparse.save_npz
+_CSR = {"data", "indices", "indptr", "shape"}  # the same matrix by other hands
 
 
 def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> Any:
@@ -31,7 +32,7 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
 
         * `.npy`: a matrix;
         * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
-          of `scipy.sparse.save_npz` is read as such;
+          of `scipy.sparse.save_npz`, of whatever format, is read as such;
         * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
           column of row names. A first column is row names if it is not numbers, or if the header
           has no name for it. A first line 0, 1, 2, ... is a header;
@@ -108,11 +109,19 @@ def _read_npz(source: Path, array: str | None) -> Any:
     if holds_affinity(source):
         raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
     with open_npz(source) as file:
-        if array is None and set(file.files) >= _SPARSE:
-            kind = csc_array if "format" in file.files and file["format"] == b"csc" else csr_array
+        if array is None and set(file.files) >= _SCIPY:
+            return _sound(load_npz(source))
+        if array is None and set(file.files) >= _CSR:
             parts = file["data"], file["indices"], file["indptr"]
-            return kind(parts, shape=tuple(file["shape"]))
+            return _sound(csr_array(parts, shape=tuple(file["shape"])))
         return file[_name_in(file, source, array)]
+
+
+def _sound(matrix: Any) -> Any:
+    """A sparse matrix whose indices are within its shape; a ValueError if they are not."""
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _name_in(file: Any, source: Path, array: str | None) -> str:

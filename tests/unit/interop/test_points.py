@@ -40,8 +40,15 @@ WRITERS = {
     "m.mtx": lambda path: scipy.io.mmwrite(path, X),
 }
 SPARSE_WRITERS = {
-    "scipy.npz": lambda path: sp.save_npz(path, sp.csr_matrix(SPARSE)),
+    "csr.npz": lambda path: sp.save_npz(path, sp.csr_matrix(SPARSE)),
     "csc.npz": lambda path: sp.save_npz(path, sp.csc_matrix(SPARSE)),
+    "coo.npz": lambda path: sp.save_npz(path, sp.coo_matrix(SPARSE)),
+    "coo array.npz": lambda path: sp.save_npz(path, sp.coo_array(SPARSE)),
+    "bsr.npz": lambda path: sp.save_npz(path, sp.bsr_matrix(SPARSE, blocksize=(2, 3))),
+    "dia.npz": lambda path: sp.save_npz(path, sp.dia_matrix(SPARSE)),
+    "bare.npz": lambda path: np.savez(
+        path, data=SPARSE.data, indices=SPARSE.indices, indptr=SPARSE.indptr, shape=SPARSE.shape
+    ),
     "m.mtx": lambda path: scipy.io.mmwrite(path, SPARSE),
     "m.h5ad": lambda path: anndata.AnnData(sp.csr_matrix(SPARSE)).write_h5ad(path),
 }
@@ -61,6 +68,20 @@ def test_sparse_points_stay_sparse(tmp_path, name):
     read = sparrot.read_points(tmp_path / name)
     assert isinstance(read, sp.csr_array)
     assert read.toarray() == pytest.approx(SPARSE.toarray(), rel=1e-15)
+
+
+def test_broken_sparse_files_are_named(tmp_path):
+    parts = {"data": np.ones(2), "indptr": np.array([0, 1, 2]), "shape": (2, 2)}
+    for name, changes in {
+        "outside.npz": {"indices": np.array([0, 7]), "format": "csr"},
+        "negative.npz": {"indices": np.array([0, -1]), "format": "csc"},
+        "missing.npz": {"format": "csr"},
+        "unknown.npz": {"format": "abc"},
+        "outside bare.npz": {"indices": np.array([0, 7])},
+    }.items():
+        np.savez(tmp_path / name, **(parts | changes))
+        with pytest.raises(InvalidInputError, match="not a whole"):
+            sparrot.read_points(tmp_path / name)
 
 
 def test_tables_of_r_have_a_header_that_is_one_short(tmp_path):
