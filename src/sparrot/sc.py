@@ -105,13 +105,14 @@ def neighbors(
     adata = _own(adata, copy)
     k = _as_neighbours(n_neighbors, adata.n_obs) - 1
     scale, cost = as_scale(perplexity, eps, adata.n_obs), _as_cost(metric)
+    chosen = choose(adata, use_rep, n_pcs, layer)
+    points = as_points(chosen.points)
+    W = build(points, kind, scale, metric=cost, **options)
+    params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
+    params |= {"random_state": 0} | scale | chosen.params
+    distances = nearest_distances(points, k, cost, options.get("n_jobs"))
     with writing():
-        chosen = choose(adata, use_rep, n_pcs, layer)
-        points = as_points(chosen.points)
-        W = build(points, kind, scale, metric=cost, **options)
-        params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
-        params |= {"random_state": 0} | scale | chosen.params
-        distances = nearest_distances(points, k, cost, options.get("n_jobs"))
+        chosen.keep(adata)
         put(adata, W, Keys(key_added or DEFAULT), params, distances)
     return adata if copy else None
 
@@ -230,6 +231,8 @@ def _own(adata: Any, copy: Any) -> Any:
 
 def _as_neighbours(n_neighbors: Any, n: int) -> int:
     """How many neighbours to keep distances to, the cell itself counted."""
+    if n_neighbors == 1:
+        raise InvalidInputError("n_neighbors counts the cell itself, so it must be at least 2")
     if n_neighbors is not None:
         return as_count(n_neighbors, "n_neighbors", n)
     if n < NEIGHBOURS:

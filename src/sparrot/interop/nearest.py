@@ -9,7 +9,6 @@ from scipy.sparse import csr_matrix
 
 from sparrot.cost import costs_to, make_cost
 from sparrot.engine import Threads
-from sparrot.errors import InvalidInputError
 from sparrot.support import nearest
 from sparrot.types import FloatArray, IntArray, PointArray
 
@@ -39,8 +38,6 @@ def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = N
     >>> D.data, D.indices
     (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
     """
-    if k < 1:
-        raise InvalidInputError("n_neighbors counts the point itself, so it must be at least 2")
     with Threads(n_jobs) as threads:
         cost = make_cost(X, metric)
         indices, costs = nearest(cost, k, threads)

@@ -8,7 +8,7 @@ the noise, which no longer does so: the paper notes that it "could impede the ro
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,17 +35,23 @@ class Representation:
     ----------
     points : (n, p) array, dense or sparse.
     params : `use_rep`, `n_pcs`, `layer`: what to write into `uns[key]["params"]`.
+    computed : what PCA found, if it had to run, by the part of the AnnData where it belongs.
     """
 
     points: Any
     params: dict[str, Any]
+    computed: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def keep(self, adata: Any) -> None:
+        """Write what was computed."""
+        for part, items in self.computed.items():
+            getattr(adata, part).update(items)
 
 
 def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None) -> Representation:
     """The points that `sc.pp.neighbors` would take; `layer` stands in for X.
 
-    PCA runs here if it is needed and absent; then `obsm`, `varm` and `uns` get what `sc.pp.pca`
-    writes.
+    PCA runs here if it is needed and absent. Nothing is written before `Representation.keep`.
     """
     if layer is not None and use_rep is not None:
         raise InvalidInputError(f"give layer or use_rep, not both: {layer!r} and {use_rep!r}")
@@ -94,24 +100,38 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
     key = "X_pca" if layer is None else f"X_pca_{layer}"
     most = min(adata.n_vars, adata.n_obs) - 1
     wanted = min(WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
-    had = key in adata.obsm and (n_pcs is None or adata.obsm[key].shape[1] >= wanted)
-    if not had:
-        _run_pca(adata, wanted, layer, key)
-    points = np.asarray(adata.obsm[key])[:, :wanted]
+    computed: dict[str, dict[str, Any]] = {}
+    if key in adata.obsm:
+        stored = np.asarray(adata.obsm[key])
+        _require_columns(stored, key, n_pcs)
+    else:
+        computed = _pca(adata, wanted, layer, key)
+        stored = computed["obsm"][key]
+    points = stored[:, :wanted]
     _log.info(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
     params: dict[str, Any] = {"n_pcs": points.shape[1]}
-    return Representation(points, params if layer is None else params | {"use_rep": key})
+    params |= {} if layer is None else {"use_rep": key}
+    return Representation(points, params, computed)
 
 
-def _run_pca(adata: Any, n_comps: int, layer: str | None, key: str) -> None:
+def _require_columns(stored: Any, key: str, n_pcs: int | None) -> None:
+    """What is stored is not ours to replace, and scanpy does not either."""
+    if n_pcs is not None and stored.shape[1] < n_pcs:
+        raise InvalidInputError(
+            f"obsm[{key!r}] has {stored.shape[1]} principal components, fewer than n_pcs={n_pcs}; "
+            f"run sc.pp.pca with n_comps={n_pcs}, take fewer, or delete obsm[{key!r}]"
+        )
+
+
+def _pca(adata: Any, n_comps: int, layer: str | None, key: str) -> dict[str, dict[str, Any]]:
     """`sc.pp.pca` on a copy of the one matrix, so that backed and layered data work as well."""
     scanpy, anndata = load_extra("scanpy", "scanpy"), load_extra("anndata", "scanpy")
     shell = anndata.AnnData(in_memory(_matrix(adata, layer)), var=adata.var.copy())
     scanpy.pp.pca(shell, n_comps=n_comps)
-    adata.obsm[key] = shell.obsm["X_pca"]
+    computed = {"obsm": {key: shell.obsm["X_pca"]}}
     if layer is None:
-        adata.varm["PCs"] = shell.varm["PCs"]
-        adata.uns["pca"] = shell.uns["pca"]
+        computed |= {"varm": {"PCs": shell.varm["PCs"]}, "uns": {"pca": shell.uns["pca"]}}
+    return computed
 
 
 def _listed(mapping: Any) -> str:

@@ -164,6 +164,35 @@ def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
     assert (adata.obsp["connectivities"] != sparrot.qot(dense, perplexity=10).matrix).nnz == 0
 
 
+def test_principal_components_of_the_user_are_not_replaced():
+    adata = cloud(100, 80)
+    own = np.random.default_rng(1).standard_normal((100, 10))
+    adata.obsm["X_pca"] = own
+    adata.uns["pca"] = {"mine": 1}
+    with pytest.raises(InvalidInputError, match="has 10 principal components, fewer than n_pcs=20"):
+        sparrot.sc.neighbors(adata, perplexity=10, n_pcs=20)
+    sparrot.sc.neighbors(adata, perplexity=10)
+    assert np.array_equal(adata.obsm["X_pca"], own)
+    assert adata.uns["pca"] == {"mine": 1}
+    assert (adata.obsp["connectivities"] != sparrot.qot(own, perplexity=10).matrix).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"perplexity": 1000}, {"max_iter": 1}, {"kind": "knn"}, {"metric": "nearness"}]
+)
+def test_what_fails_leaves_no_trace(options):
+    adata = cloud(100, 80)
+    with pytest.raises(sparrot.SparrotError):
+        sparrot.sc.neighbors(adata, **options)
+    assert not [*adata.obsm, *adata.varm, *adata.obsp, *adata.uns, *adata.obs]
+
+
+def test_too_few_neighbours_are_refused_before_anything_is_solved(monkeypatch):
+    monkeypatch.setattr(sparrot.sc, "choose", lambda *_: pytest.fail("started"))
+    with pytest.raises(InvalidInputError, match="at least 2"):
+        sparrot.sc.neighbors(cloud(), 1)
+
+
 def test_layers_stand_in_for_the_matrix():
     adata = cloud()
     adata.layers["raw"] = sp.csr_matrix(np.abs(adata.X))
