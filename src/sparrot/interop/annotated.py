@@ -71,13 +71,12 @@ def put(adata: Any, affinity: Affinity, keys: Keys, params: dict[str, Any], dist
     adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
     adata.obsp[keys.distances] = distances
     entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
-    entry["params"] = params
     if affinity.potential is not None:
         adata.obs[keys.potential] = affinity.potential
         entry["potential_key"] = keys.potential
     elif keys.potential in adata.obs:
         del adata.obs[keys.potential]
-    adata.uns[keys.uns] = entry | {"sparrot": to_record(affinity)}
+    adata.uns[keys.uns] = entry | {"params": params, "sparrot": to_record(affinity)}
 
 
 def get(adata: Any, key: str | None, source: str = "adata") -> Affinity:

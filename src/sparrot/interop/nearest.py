@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from sparrot.cost import costs_to, make_cost
-from sparrot.engine import Threads
-from sparrot.support import nearest
-from sparrot.types import FloatArray, IntArray, PointArray
+from sparrot.affinity.nearest import nearest_others
+from sparrot.types import PointArray
 
 NEIGHBOURS = 15  # scanpy's default, the cell itself counted
-_BLOCK_ENTRIES = 4_000_000
 
 
 def named_distance(metric: str) -> str:
@@ -38,12 +35,10 @@ def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = N
     >>> D.data, D.indices
     (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
     """
-    with Threads(n_jobs) as threads:
-        cost = make_cost(X, metric)
-        indices, costs = nearest(cost, k, threads)
+    indices, distances = nearest_others(X, k, named_distance(metric), n_jobs)
     order = np.argsort(indices, axis=1)
     indices = np.take_along_axis(indices, order, axis=1)
-    distances = _distances(cost.unit * np.take_along_axis(costs, order, axis=1), metric)
+    distances = np.take_along_axis(distances, order, axis=1)
     n = len(X)
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
     return csr_matrix((distances.ravel(), indices.ravel(), indptr), shape=(n, n))
@@ -73,28 +68,3 @@ def strongest(W: Any, most: int) -> Any:
     D = csr_matrix((data, W.indices[kept], indptr), shape=(n, n))
     D.sort_indices()
     return D
-
-
-def nearest_of_new(
-    X: PointArray, Y: PointArray, k: int, metric: str
-) -> tuple[IntArray, FloatArray]:
-    """For each row of X the k nearest rows of Y, ascending, and their distances.
-
-    Examples
-    --------
-    >>> nearest_of_new(np.array([[2.0]]), np.array([[0.0], [3.0], [9.0]]), 2, "sqeuclidean")
-    (array([[1, 0]]), array([[1., 2.]]))
-    """
-    costs = costs_to(Y, metric)
-    size = max(1, _BLOCK_ENTRIES // len(Y))
-    indices, distances = np.empty((len(X), k), dtype=np.intp), np.empty((len(X), k))
-    for a in range(0, len(X), size):
-        C = costs(X[a : a + size])
-        order = np.argsort(C, axis=1, kind="stable")[:, :k]
-        indices[a : a + size] = order
-        distances[a : a + size] = np.take_along_axis(C, order, axis=1)
-    return indices, _distances(distances, metric)
-
-
-def _distances(costs: FloatArray, metric: str) -> FloatArray:
-    return np.sqrt(2 * np.maximum(costs, 0)) if metric == "sqeuclidean" else costs
