@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,13 @@ from sparrot.interop.nearest import NEIGHBOURS, named_distance, nearest_distance
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
 from sparrot.interop.start import leading
+from sparrot.operators import alpha_normalisation
 from sparrot.validation import as_count, as_flag, as_points
 
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
 _STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
+_COMPONENTS = 15  # of a diffusion map, scanpy's default
 _log = logging.getLogger(__name__)
 
 
@@ -66,12 +69,15 @@ def neighbors(
     use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
         principal components, computed if absent. PCA changes how noise enters the distances, and
         where noise varies between cells that costs robustness: the log (level INFO) reminds you.
-    n_pcs : number of principal components; 0 for none.
+    n_pcs : number of principal components; 0 for none. At most 50 columns are taken as they are,
+        as in scanpy, and a warning is logged.
     layer : take this layer in place of X. Scanpy has no word for layers: `sc.tl.ingest` would
         search X.
-    key_added : write under this key, and not as the default graph.
-    copy : return a changed copy instead of changing adata.
+    key_added : write under this key, and not as the default graph. `"neighbors"` is that of the
+        default graph, under which scanpy's tools read no other names.
+    copy : return a changed copy, in memory, instead of changing adata.
     **options : to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`, `drop`, ...
+        `hollow` stays True: a graph of scanpy has a zero diagonal.
 
     Returns
     -------
@@ -79,7 +85,7 @@ def neighbors(
         Written, where `{k}` is `key_added`, or `neighbors` (then the keys of obsp have no prefix):
 
         * `obsp["{k}_connectivities"]`: the affinity W, a symmetric `csr_matrix` of float64 with
-          zero diagonal, rows of sum one;
+          zero diagonal, rows of sum one (of `kind="eot"` less what is dropped, at most 1e-3);
         * `obsp["{k}_distances"]`: a `csr_matrix` of distances, `n_neighbors - 1` in every row;
         * `obs["{k}_potential"]`: the potential u in the units of the cost, large where a cell is
           far from others or its noise is strong;
@@ -97,11 +103,7 @@ def neighbors(
     >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
     ((200, 200), 'qot')
     """
-    if "random_state" in options:
-        raise InvalidInputError(
-            "sparrot.sc.neighbors takes no random_state: nothing in it is random, its result is "
-            "deterministic; leave it out"
-        )
+    _require_known(options)
     adata = _own(adata, copy)
     k = _as_neighbours(n_neighbors, adata.n_obs) - 1
     scale, cost = as_scale(perplexity, eps, adata.n_obs), _as_cost(metric)
@@ -137,17 +139,20 @@ def affinity(adata: Any, key: str | None = None) -> Affinity:
 
 
 def diffmap(
-    adata: Any, n_comps: int = 15, *, neighbors_key: str | None = None, copy: bool = False
+    adata: Any, n_comps: int | None = None, *, neighbors_key: str | None = None, copy: bool = False
 ) -> Any:
     """The diffusion map of the graph, in the place of `sc.tl.diffmap`.
 
     Scanpy asks for the eigenvalues of largest size, and on a hollow W some of these are negative;
-    these are the algebraically largest, in float64, with fixed signs.
+    these are the algebraically largest, in float64, with fixed signs. As in scanpy, the graph is
+    divided by the density at both ends of an edge first (`alpha_normalisation` with alpha 1), which
+    makes a difference only to a graph that is not bistochastic.
 
     Parameters
     ----------
     adata : AnnData with a graph, of sparrot or scanpy.
-    n_comps : number of components, the steady state counted, as in scanpy.
+    n_comps : number of components, the steady state counted, as in scanpy; 15 if not given, or one
+        less than there are cells.
     neighbors_key : the `key_added` of `neighbors`.
     copy : return a changed copy.
 
@@ -168,7 +173,9 @@ def diffmap(
     """
     adata = _own(adata, copy)
     W = graph(adata, neighbors_key)
-    values, vectors = leading(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
+    most = adata.n_obs - 1
+    k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
+    values, vectors = leading(alpha_normalisation(W, 1.0), k)
     _warn_of_pieces(W, values)
     with writing():
         adata.obsm["X_diffmap"] = vectors
@@ -194,7 +201,7 @@ def tsne(
     n_components : 2, or 1.
     neighbors_key : the `key_added` of `neighbors`.
     key_added : write under this key, and not `X_tsne`.
-    random_state : seed.
+    random_state : seed, an integer: it is written down.
     copy : return a changed copy.
     **options : to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `n_jobs`, ... It starts from the
         leading eigenvectors of the graph unless `initialization` is given.
@@ -213,6 +220,7 @@ def tsne(
     >>> adata.obsm["X_tsne"].shape
     (100, 2)
     """
+    random_state = _as_seed(random_state)
     adata = _own(adata, copy)
     W = graph(adata, neighbors_key)
     embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
@@ -225,8 +233,24 @@ def tsne(
 
 
 def _own(adata: Any, copy: Any) -> Any:
-    """The AnnData to write into: itself, or a copy."""
-    return as_anndata(adata).copy() if as_flag(copy, "copy") else as_anndata(adata)
+    """The AnnData to write into: itself, or a copy in memory."""
+    adata, backed = as_anndata(adata), getattr(adata, "isbacked", False)
+    if as_flag(copy, "copy"):
+        return adata.to_memory() if backed else adata.copy()
+    if backed and adata.is_view:
+        raise InvalidInputError(
+            "adata is a view of a file on disk, and nothing can be written to it; call "
+            ".to_memory() first, or pass copy=True"
+        )
+    return adata
+
+
+def _as_seed(random_state: Any) -> int:
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
+        raise InvalidInputError(
+            f"random_state must be an integer, which a file can hold, got {random_state!r}"
+        )
+    return int(random_state)
 
 
 def _as_neighbours(n_neighbors: Any, n: int) -> int:
@@ -238,6 +262,20 @@ def _as_neighbours(n_neighbors: Any, n: int) -> int:
     if n < NEIGHBOURS:
         _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, NEIGHBOURS)
     return min(n, NEIGHBOURS)
+
+
+def _require_known(options: dict[str, Any]) -> None:
+    """Refuse what the other functions take, or scanpy, and this one cannot."""
+    if "random_state" in options:
+        raise InvalidInputError(
+            "sparrot.sc.neighbors takes no random_state: nothing in it is random, its result is "
+            "deterministic; leave it out"
+        )
+    if not as_flag(options.get("hollow", True), "hollow"):
+        raise InvalidInputError(
+            "hollow=False gives cells an affinity to themselves, and a graph of scanpy has none; "
+            "leave it out, or keep such an affinity with sparrot.save"
+        )
 
 
 def _as_cost(metric: Any) -> str:

@@ -101,9 +101,13 @@ def get(adata: Any, key: str | None, source: str = "adata") -> Affinity:
 
 
 def graph(adata: Any, neighbors_key: str | None) -> Any:
-    """The connectivities under a key of `uns`, of sparrot or scanpy."""
+    """The connectivities under a key of `uns`, of sparrot or scanpy.
+
+    Old files have no `connectivities_key`; scanpy reads the default graph without it.
+    """
     key = neighbors_key or DEFAULT
-    place = adata.uns.get(key, {}).get("connectivities_key", "")
+    entry = adata.uns.get(key, {})
+    place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
     if place not in adata.obsp:
         raise InvalidInputError(f"no graph under uns[{key!r}]; run sparrot.sc.neighbors first")
     return adata.obsp[place]

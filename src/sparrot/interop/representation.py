@@ -59,6 +59,13 @@ def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None
         raise InvalidInputError(f"no layer {layer!r}; there are {_listed(adata.layers)}")
     if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= WIDE)):
         params = {"use_rep": "X"} | ({} if layer is None else {"layer": layer})
+        if n_pcs:
+            _log.warning(
+                "n_pcs=%s is left aside, as in scanpy: %s columns are taken as they are; for "
+                "components, run sc.pp.pca and name them by use_rep='X_pca'",
+                n_pcs,
+                adata.n_vars,
+            )
         return Representation(in_memory(_matrix(adata, layer)), params)
     if use_rep is not None:
         return _stored(adata, use_rep, n_pcs)

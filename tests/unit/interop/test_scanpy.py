@@ -273,6 +273,7 @@ def test_a_part_of_the_cells_is_no_affinity(done):
         ({"metric": "precomputed"}, "starts from points"),
         ({"knn": True}, "qot has no parameter knn; it has eps, perplexity"),
         ({"random_state": 1}, "no random_state: .* deterministic"),
+        ({"hollow": False}, "affinity to themselves"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):
@@ -314,3 +315,78 @@ def test_the_module_is_imported_by_its_name():
 
     assert module is sparrot.sc
     assert set(module.__all__) == {"affinity", "diffmap", "neighbors", "tsne"}
+
+
+def test_the_diffusion_map_of_a_graph_of_scanpy_is_scanpys(pbmc):
+    adata = bare(pbmc)
+    sc.pp.neighbors(adata, use_rep="X_pca", method="gauss")
+    ours = sparrot.sc.diffmap(adata, copy=True)
+    sc.tl.diffmap(adata)
+    assert adata.uns["diffmap_evals"].min() > 0  # so the largest in size are the largest
+    # Scanpy rounds to float32. A vector is determined up to the rounding over the gap.
+    assert ours.uns["diffmap_evals"] == pytest.approx(adata.uns["diffmap_evals"], abs=1e-6)
+    gaps = -np.diff(adata.uns["diffmap_evals"][:7])
+    cosines = np.abs((ours.obsm["X_diffmap"] * adata.obsm["X_diffmap"]).sum(axis=0))[:6]
+    assert gaps.min() > 1e-3
+    assert cosines == pytest.approx(np.ones(6), abs=1e-4)
+
+
+def test_a_graph_of_an_old_file_is_found(pbmc):
+    assert "connectivities_key" not in pbmc.uns["neighbors"]
+    adata = sparrot.sc.diffmap(pbmc, n_comps=4, copy=True)
+    assert adata.obsm["X_diffmap"].shape == (700, 4)
+    with pytest.raises(InvalidInputError, match=r"no graph under uns\['mine'\]"):
+        sparrot.sc.diffmap(pbmc, neighbors_key="mine")
+
+
+@pytest.mark.parametrize("n", [3, 12, 15, 16, 40])
+def test_a_diffusion_map_of_few_cells_has_as_many_components_as_that_of_scanpy(n):
+    adata = cloud(n)
+    sparrot.sc.neighbors(adata, eps=1.0)
+    sparrot.sc.diffmap(adata)
+    ours = adata.obsm["X_diffmap"].shape
+    sc.tl.diffmap(adata)
+    assert ours == adata.obsm["X_diffmap"].shape == (n, min(n - 1, 15))
+
+
+def test_the_default_key_said_aloud_is_the_default_graph():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, key_added="neighbors")
+    assert set(adata.obsp) == {"connectivities", "distances"}
+    sc.tl.diffmap(adata, neighbors_key="neighbors")  # reads those names, and no others
+
+
+def test_components_that_nobody_computes_are_remarked_on(caplog):
+    sparrot.sc.neighbors(cloud(), n_pcs=3)
+    assert "n_pcs=3 is left aside" in caplog.text
+
+
+def test_rows_of_the_entropic_kind_miss_one_by_what_is_dropped():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, kind="eot", perplexity=10)
+    assert 0 < abs(adata.obsp["connectivities"].sum(axis=1) - 1).max() <= 1e-3
+
+
+def test_what_is_backed_is_copied_into_memory_and_its_views_are_refused(tmp_path):
+    cloud(90, 8).write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    one = sparrot.sc.neighbors(backed, copy=True)
+    part = sparrot.sc.neighbors(backed[:50], copy=True)
+    assert not one.isbacked
+    assert not backed.obsp
+    assert part.obsp["connectivities"].shape == (50, 50)
+    for tool in (sparrot.sc.neighbors, sparrot.sc.diffmap, sparrot.sc.tsne):
+        with pytest.raises(InvalidInputError, match=r"to_memory\(\) first"):
+            tool(backed[:50])
+    backed.file.close()
+
+
+def test_a_layout_has_a_seed_that_files_can_hold(tmp_path):
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    for seed in (None, np.random.RandomState(0), 0.5, True):
+        with pytest.raises(InvalidInputError, match="random_state must be an integer"):
+            sparrot.sc.tsne(adata, random_state=seed)
+    sparrot.sc.tsne(adata, random_state=np.int64(3), n_iter=5, early_exaggeration_iter=5)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["tsne"]["params"]["random_state"] == 3
