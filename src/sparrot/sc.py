@@ -12,22 +12,22 @@ from __future__ import annotations
 
 import logging
 import warnings
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity import Affinity
-from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.errors import AffinityWarning
 from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph, put, writing
+from sparrot.interop.arguments import as_cost, as_neighbours, as_seed, own, require_known
 from sparrot.interop.build import as_scale, build
-from sparrot.interop.nearest import NEIGHBOURS, named_distance, nearest_distances
+from sparrot.interop.nearest import KeptGraph, named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
 from sparrot.interop.start import leading
 from sparrot.operators import alpha_normalisation
-from sparrot.validation import as_count, as_flag, as_points
+from sparrot.validation import as_count, as_points
 
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
@@ -77,7 +77,8 @@ def neighbors(
         default graph, under which scanpy's tools read no other names.
     copy : return a changed copy, in memory, instead of changing adata.
     **options : to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`, `drop`, ...
-        `hollow` stays True: a graph of scanpy has a zero diagonal.
+        `hollow` stays True: a graph of scanpy has a zero diagonal. With `search="approximate"` the
+        distances are to the nearest among the neighbours that it found, and not of all cells.
 
     Returns
     -------
@@ -103,16 +104,17 @@ def neighbors(
     >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
     ((200, 200), 'qot')
     """
-    _require_known(options)
-    adata = _own(adata, copy)
-    k = _as_neighbours(n_neighbors, adata.n_obs) - 1
-    scale, cost = as_scale(perplexity, eps, adata.n_obs), _as_cost(metric)
+    require_known(options)
+    adata = own(adata, copy)
+    k = as_neighbours(n_neighbors, adata.n_obs) - 1
+    scale, cost = as_scale(perplexity, eps, adata.n_obs), as_cost(metric)
     chosen = choose(adata, use_rep, n_pcs, layer)
     points = as_points(chosen.points)
-    W = build(points, kind, scale, metric=cost, **options)
+    found = KeptGraph(options.get("neighbours"), options.get("n_jobs"))
+    W = build(points, kind, scale, metric=cost, **found.within(options))
     params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
     params |= {"random_state": 0} | scale | chosen.params
-    distances = nearest_distances(points, k, cost, options.get("n_jobs"))
+    distances = nearest_distances(points, k, cost, options.get("n_jobs"), found.graph)
     with writing():
         chosen.keep(adata)
         put(adata, W, Keys(key_added or DEFAULT), params, distances)
@@ -171,7 +173,7 @@ def diffmap(
     >>> adata.obsm["X_diffmap"].shape, bool(np.isclose(adata.uns["diffmap_evals"][0], 1))
     ((200, 4), True)
     """
-    adata = _own(adata, copy)
+    adata = own(adata, copy)
     W = graph(adata, neighbors_key)
     most = adata.n_obs - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
@@ -220,8 +222,8 @@ def tsne(
     >>> adata.obsm["X_tsne"].shape
     (100, 2)
     """
-    random_state = _as_seed(random_state)
-    adata = _own(adata, copy)
+    random_state = as_seed(random_state)
+    adata = own(adata, copy)
     W = graph(adata, neighbors_key)
     embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
     key, place = (key_added, key_added) if key_added else ("tsne", "X_tsne")
@@ -230,61 +232,6 @@ def tsne(
         adata.obsm[place] = np.asarray(embedding)
         adata.uns[key] = {"params": params}
     return adata if copy else None
-
-
-def _own(adata: Any, copy: Any) -> Any:
-    """The AnnData to write into: itself, or a copy in memory."""
-    adata, backed = as_anndata(adata), getattr(adata, "isbacked", False)
-    if as_flag(copy, "copy"):
-        return adata.to_memory() if backed else adata.copy()
-    if backed and adata.is_view:
-        raise InvalidInputError(
-            "adata is a view of a file on disk, and nothing can be written to it; call "
-            ".to_memory() first, or pass copy=True"
-        )
-    return adata
-
-
-def _as_seed(random_state: Any) -> int:
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
-        raise InvalidInputError(
-            f"random_state must be an integer, which a file can hold, got {random_state!r}"
-        )
-    return int(random_state)
-
-
-def _as_neighbours(n_neighbors: Any, n: int) -> int:
-    """How many neighbours to keep distances to, the cell itself counted."""
-    if n_neighbors == 1:
-        raise InvalidInputError("n_neighbors counts the cell itself, so it must be at least 2")
-    if n_neighbors is not None:
-        return as_count(n_neighbors, "n_neighbors", n)
-    if n < NEIGHBOURS:
-        _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, NEIGHBOURS)
-    return min(n, NEIGHBOURS)
-
-
-def _require_known(options: dict[str, Any]) -> None:
-    """Refuse what the other functions take, or scanpy, and this one cannot."""
-    if "random_state" in options:
-        raise InvalidInputError(
-            "sparrot.sc.neighbors takes no random_state: nothing in it is random, its result is "
-            "deterministic; leave it out"
-        )
-    if not as_flag(options.get("hollow", True), "hollow"):
-        raise InvalidInputError(
-            "hollow=False gives cells an affinity to themselves, and a graph of scanpy has none; "
-            "leave it out, or keep such an affinity with sparrot.save"
-        )
-
-
-def _as_cost(metric: Any) -> str:
-    if metric in ("precomputed", "kernel"):
-        raise InvalidInputError(
-            f"sparrot.sc.neighbors starts from points, not from metric={metric!r}; put the matrix "
-            "of sparrot.qot into the file with sparrot.save"
-        )
-    return "sqeuclidean" if metric == "euclidean" else str(metric)
 
 
 def _warn_of_pieces(W: Any, values: Any) -> None:

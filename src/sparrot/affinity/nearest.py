@@ -7,6 +7,7 @@ and `"sqeuclidean"` is half the squared distance, that of any other is the dista
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sparrot.cost import costs_to, make_cost
 from sparrot.engine import Threads
@@ -61,6 +62,29 @@ def nearest_others(
         cost = make_cost(X, cost_named(distance))
         indices, costs = nearest(cost, k, threads)
     return indices, distances_of(cost.unit * costs, distance)
+
+
+def nearest_in(
+    graph: csr_array, X: PointArray, k: int, distance: str
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest of each point among its neighbours in a graph, ascending, and their distances.
+
+    The values in the graph do not count, and every point must have k others in its row.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> nearest_in(csr_array(np.ones((3, 3))), X, 1, "euclidean")[0].ravel()
+    array([1, 0, 1], dtype=int32)
+    """
+    i = np.repeat(np.arange(len(X), dtype=np.int32), np.diff(graph.indptr))
+    others = graph.indices != i
+    i, j = i[others], graph.indices[others].astype(np.int32)
+    cost = make_cost(X, cost_named(distance))
+    costs = cost.unit * cost.pairs(i, j)
+    order = np.lexsort((j, costs, i))
+    chosen = order[np.searchsorted(i, np.arange(len(X)))[:, None] + np.arange(k)]
+    return j[chosen], distances_of(costs[chosen], distance)
 
 
 def nearest_of_new(

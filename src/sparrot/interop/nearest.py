@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from sparrot.affinity.nearest import nearest_others
+from sparrot.affinity.nearest import nearest_in, nearest_others
+from sparrot.engine import Threads
+from sparrot.support import neighbour_graph
 from sparrot.types import PointArray
 
 NEIGHBOURS = 15  # scanpy's default, the cell itself counted
@@ -24,10 +26,13 @@ def named_distance(metric: str) -> str:
     return "euclidean" if metric == "sqeuclidean" else metric
 
 
-def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = None) -> Any:
+def nearest_distances(
+    X: PointArray, k: int, metric: str, n_jobs: int | None = None, among: Any = None
+) -> Any:
     """A `csr_matrix` with the distances to the k nearest others of each point, k in every row.
 
-    Zero distances, of duplicates, are stored.
+    Zero distances, of duplicates, are stored. If a graph of neighbours is given, the nearest are
+    sought among these, unless some point has fewer than k.
 
     Examples
     --------
@@ -35,13 +40,50 @@ def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = N
     >>> D.data, D.indices
     (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
     """
-    indices, distances = nearest_others(X, k, named_distance(metric), n_jobs)
+    distance = named_distance(metric)
+    if among is None or _fewest(among) < k:
+        indices, distances = nearest_others(X, k, distance, n_jobs)
+    else:
+        indices, distances = nearest_in(among, X, k, distance)
     order = np.argsort(indices, axis=1)
     indices = np.take_along_axis(indices, order, axis=1)
     distances = np.take_along_axis(distances, order, axis=1)
     n = len(X)
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
     return csr_matrix((distances.ravel(), indices.ravel(), indptr), shape=(n, n))
+
+
+class KeptGraph:
+    """A neighbours transformer that keeps the graph it gave, so that nobody searches twice.
+
+    Attributes
+    ----------
+    graph : (n, n) `csr_array` of the neighbours found; None if nobody asked for them.
+    """
+
+    def __init__(self, neighbours: Any = None, n_jobs: int | None = None) -> None:
+        self.graph: Any = None
+        self._neighbours = neighbours
+        self._n_jobs = n_jobs
+
+    def within(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of `sparrot.qot`, this in place of the neighbours where they are used."""
+        given = self._neighbours is None or hasattr(self._neighbours, "fit_transform")
+        if options.get("search", "exact") == "exact" or not given:
+            return options
+        return options | {"neighbours": self}
+
+    def fit_transform(self, X: Any) -> Any:
+        """The graph of the neighbours of X; of pynndescent if no transformer was given."""
+        with Threads(self._n_jobs) as threads:
+            self.graph = neighbour_graph(X, self._neighbours, threads.n_jobs)
+        return self.graph
+
+
+def _fewest(graph: Any) -> int:
+    """The least number of other points in a row."""
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    return int(np.bincount(rows[graph.indices != rows], minlength=graph.shape[0]).min())
 
 
 def strongest(W: Any, most: int) -> Any:

@@ -6,9 +6,11 @@ import pytest
 import scanpy as sc
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.interop import nearest
 
 
 @pytest.fixture(scope="module")
@@ -390,3 +392,36 @@ def test_a_layout_has_a_seed_that_files_can_hold(tmp_path):
     sparrot.sc.tsne(adata, random_state=np.int64(3), n_iter=5, early_exaggeration_iter=5)
     adata.write_h5ad(tmp_path / "a.h5ad")
     assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["tsne"]["params"]["random_state"] == 3
+
+
+class Counted(KNeighborsTransformer):
+    searches = 0
+
+    def fit_transform(self, X, y=None):
+        Counted.searches += 1
+        return super().fit_transform(X)
+
+
+def test_an_approximate_search_is_not_followed_by_an_exact_one(monkeypatch):
+    adata = cloud(300)
+    exact = sparrot.sc.neighbors(adata, eps=0.5, copy=True)
+    monkeypatch.setattr(nearest, "nearest_others", lambda *_: pytest.fail("exact search"))
+    Counted.searches = 0
+    search = {"search": "approximate", "neighbours": Counted(n_neighbors=40)}
+    sparrot.sc.neighbors(adata, eps=0.5, **search)
+    assert Counted.searches == 1
+    a = sparrot.qot(adata.X, eps=0.5, **search)
+    assert (adata.obsp["connectivities"] != a.matrix).nnz == 0
+    # Of 40 neighbours that are exact the nearest 14 are the nearest.
+    D, E = (each.obsp["distances"] for each in (adata, exact))
+    assert np.array_equal(D.indices, E.indices)
+    assert D.data == pytest.approx(E.data, rel=1e-12)
+
+
+def test_neighbours_that_are_too_few_for_the_distances_are_sought_anew():
+    adata = cloud(300)
+    search = {"search": "approximate", "neighbours": KNeighborsTransformer(n_neighbors=10)}
+    sparrot.sc.neighbors(adata, 30, eps=0.5, **search)
+    assert set(np.diff(adata.obsp["distances"].indptr)) == {29}
+    with pytest.raises(InvalidInputError, match="must be a transformer"):
+        sparrot.sc.neighbors(adata, search="approximate", neighbours=7)
