@@ -1,4 +1,5 @@
 import logging
+from functools import partial
 
 import anndata
 import numpy as np
@@ -425,3 +426,49 @@ def test_neighbours_that_are_too_few_for_the_distances_are_sought_anew():
     assert set(np.diff(adata.obsp["distances"].indptr)) == {29}
     with pytest.raises(InvalidInputError, match="must be a transformer"):
         sparrot.sc.neighbors(adata, search="approximate", neighbours=7)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "correlation"])
+def test_the_metric_is_that_of_the_graph_and_that_of_the_distances(metric):
+    ours, theirs = cloud(), cloud()
+    sparrot.sc.neighbors(ours, 8, perplexity=10, metric=metric)
+    sc.pp.neighbors(theirs, 8, metric=metric, method="gauss")
+    cost = "sqeuclidean" if metric == "euclidean" else metric
+    W = sparrot.qot(ours.X, perplexity=10, metric=cost).matrix
+    assert (ours.obsp["connectivities"] != W).nnz == 0
+    D, E = (a.obsp["distances"] for a in (ours, theirs))
+    assert np.array_equal(D.indptr, E.indptr)
+    assert D.toarray() == pytest.approx(E.toarray(), abs=1e-5)  # scanpy's are of float32
+    # Those that count are nowhere near the tolerance.
+    assert D.data.min() > 1e-3
+    assert ours.uns["neighbors"]["params"]["metric"] == metric
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("qot", sparrot.qot),
+        ("eot", partial(sparrot.eot, drop=1e-3)),
+        ("tsallis", partial(sparrot.tsallis, q=0.3)),
+    ],
+)
+def test_every_kind_is_what_its_function_makes(kind, made):
+    adata = cloud()
+    options = {"q": 0.3} if kind == "tsallis" else {}
+    sparrot.sc.neighbors(adata, kind=kind, eps=0.2, metric="cosine", **options)
+    a = made(adata.X, eps=0.2, metric="cosine")
+    assert abs(adata.obsp["connectivities"] - a.matrix).max() == 0
+    assert np.array_equal(adata.obs["neighbors_potential"], a.potential)
+    assert adata.uns["neighbors"]["params"]["method"] == sparrot.sc.affinity(adata).kind == kind
+
+
+def test_principal_components_of_a_layer_are_those_of_the_layer():
+    adata = cloud(60, 70)
+    adata.layers["raw"] = np.abs(adata.X)
+    sparrot.sc.neighbors(adata, layer="raw", perplexity=10, n_pcs=20)
+    model = anndata.AnnData(np.abs(adata.X))
+    sc.pp.pca(model, n_comps=20)
+    assert np.array_equal(adata.obsm["X_pca_raw"], model.obsm["X_pca"])
+    assert "PCs" not in adata.varm
+    W = sparrot.qot(model.obsm["X_pca"], perplexity=10).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0
