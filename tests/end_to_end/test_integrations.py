@@ -40,7 +40,9 @@ before = a.matrix.copy()
 w = np.sort(a.matrix.data)
 few, many = (sparrot.umap_layout(a, n_epochs=k) for k in (12, 200))
 assert few.n_edges == a.matrix.nnz // 2
-assert few.n_dropped == (w < w[-1] / 12).sum() // 2 > 0
+assert few.n_dropped == (w < w[-1] / 11).sum() // 2 > 0
+nothing = sparrot.umap_layout(a, n_epochs=1)
+assert (nothing.n_dropped, nothing.dropped_weight) == (few.n_edges, 1)
 assert 0 < few.dropped_weight < 0.5
 assert many.n_dropped < few.n_dropped
 again = sparrot.umap_layout(a, n_epochs=12)
@@ -60,13 +62,29 @@ sc.tl.ingest(new, ref, obs="kind", embedding_method="umap")
 assert (new.obs["kind"] == kinds[1::2]).mean() > 0.8
 
 # The usual way: wide data, PCA by default, and new cells that bring only their genes.
-wide = anndata.AnnData(np.hstack([X, 0.1 * rng.standard_normal((60, 60))]))
+wide = anndata.AnnData(np.hstack([0.1 * rng.standard_normal((60, 60)), X]))
 ref, new = wide[::2].copy(), wide[1::2].copy()
 ref.obs["kind"] = kinds[::2]
 ref.obs["kind"] = ref.obs["kind"].astype("category")
 sparrot.sc.neighbors(ref, 6, perplexity=12, n_pcs=5)
+said = ref.uns["neighbors"]["params"]
+assert (said["n_pcs"], "use_rep" in said) == (5, False)
 sc.tl.ingest(new, ref, obs="kind", embedding_method="pca")
 assert (new.obs["kind"] == kinds[1::2]).mean() > 0.8
+# With use_rep, ingest would compare genes of the new cells with components of the old.
+said["use_rep"] = "X_pca"
+wrong = wide[1::2].copy()
+sc.tl.ingest(wrong, ref, obs="kind", embedding_method="pca")
+assert (wrong.obs["kind"] == kinds[1::2]).mean() < 0.7
+
+# A graph that was saved into a file.
+import tempfile
+path = tempfile.mkdtemp() + "/cells.h5ad"
+wide.write_h5ad(path)
+sparrot.save(sparrot.qot(wide.X, perplexity=12), path)
+saved = anndata.read_h5ad(path)
+sc.tl.umap(saved, neighbors_key="sparrot", maxiter=5)
+assert (list(saved.obsm), saved.obsm["X_umap"].shape) == (["X_umap"], (60, 2))
 """
 
 

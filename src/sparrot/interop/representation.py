@@ -102,7 +102,9 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
     """Principal components, of the layer or X.
 
     Those of X are named to scanpy by `n_pcs` alone, as its own default does: then `sc.tl.ingest`
-    projects new cells by the same components, and with `use_rep` it would not.
+    projects new cells by the same components. With `use_rep` it would not, and take the genes of
+    new cells for components without a word. (The price, as in scanpy: should `obsm["X_pca"]` be
+    gone when `sc.tl.umap` runs, that runs a PCA of its own, and warns.)
     """
     key = "X_pca" if layer is None else f"X_pca_{layer}"
     most = min(adata.n_vars, adata.n_obs) - 1
