@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 
 from sparrot.affinity import EOT, KNN, QOT, Affinity, Epanechnikov, Gaussian, GaussianL2, Tsallis
-from sparrot.affinity.estimators.base import check_features, validated
+from sparrot.affinity.estimators.base import AffinityEstimator, check_features, validated
 from sparrot.affinity.estimators.transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray
@@ -170,7 +170,8 @@ class NeedsRows:
 def require_rows(estimator: SpectralEstimator, method: str) -> None:
     """Raise the `AttributeError` of a method unless the affinity gives rows for new points."""
     maker = named_affinity(estimator.affinity)
-    if maker is not None and not hasattr(maker, "transform"):
+    own = isinstance(maker, AffinityEstimator) and not isinstance(maker, TransportEstimator)
+    if own or (maker is not None and not hasattr(maker, "transform")):
         raise AttributeError(
             f"this {type(estimator).__name__} has no {method}, because {type(maker).__name__} "
             "gives no rows for new points; take affinity='qot', 'eot' or 'tsallis', or precomputed "
