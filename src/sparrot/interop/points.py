@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
           has no name for it. A first line 0, 1, 2, ... is a header;
         * `.parquet`: all columns but the index must be numbers (extra `parquet`);
         * `.h5ad`: `X`, or what `array` says: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
-        * `.mtx`: a sparse matrix as it is; files of 10x Genomics have cells in columns, transpose
-          those.
+        * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
+          columns, transpose those.
     array : which matrix, for `.npz` and `.h5ad`.
 
     Returns
@@ -163,19 +164,24 @@ def _read_h5ad(source: Path, array: str | None) -> Any:
         with h5py.File(source, "r") as file:
             place = "X" if array is None else array
             if place not in file:
-                found = [f"{k}/{name}" for k in ("obsm", "layers") for name in file.get(k, ())]
-                raise InvalidInputError(
-                    f"{source} has no {place!r}; array= may be {', '.join(['X', *found])}"
-                )
-            return io.read_elem(file[place])
+                raise InvalidInputError(f"{source} has no {place!r}; {_places(file)}")
+            points = io.read_elem(file[place])
+            if not hasattr(points, "shape"):
+                raise InvalidInputError(f"{place!r} of {source} is no matrix; {_places(file)}")
+            return points.to_numpy() if hasattr(points, "to_numpy") else points
     except OSError as error:
         raise InvalidInputError(f"{source} is not a whole .h5ad file ({error})") from error
+
+
+def _places(file: Any) -> str:
+    found = [f"{part}/{name}" for part in ("obsm", "layers") for name in file.get(part, ())]
+    return f"array= may be {', '.join(['X', *found])}"
 
 
 def _read_mtx(source: Path, array: str | None) -> Any:
     try:
         matrix = mmread(source)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
         raise InvalidInputError(f"{source} is not a whole .mtx file ({error})") from error
     return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
 
@@ -190,4 +196,5 @@ _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".parquet": _read_parquet,
     ".h5ad": _read_h5ad,
     ".mtx": _read_mtx,
+    ".mtx.gz": _read_mtx,
 }
