@@ -10,30 +10,24 @@ constant Potts model: `resolution` then has another meaning and must be chosen a
 
 from __future__ import annotations
 
-import logging
-import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity import Affinity
-from sparrot.errors import AffinityWarning
 from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph, put, writing
 from sparrot.interop.arguments import as_cost, as_neighbours, as_seed, own, require_known
 from sparrot.interop.build import as_scale, build
 from sparrot.interop.nearest import KeptGraph, named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
-from sparrot.interop.start import leading
+from sparrot.interop.start import leading, warn_of_pieces
 from sparrot.operators import alpha_normalisation
 from sparrot.validation import as_count, as_points
 
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
-_STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
 _COMPONENTS = 15  # of a diffusion map, scanpy's default
-_log = logging.getLogger(__name__)
 
 
 def neighbors(
@@ -178,7 +172,7 @@ def diffmap(
     most = adata.n_obs - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
     values, vectors = leading(alpha_normalisation(W, 1.0), k)
-    _warn_of_pieces(W, values)
+    warn_of_pieces(W, values)
     with writing():
         adata.obsm["X_diffmap"] = vectors
         adata.uns["diffmap_evals"] = values
@@ -232,22 +226,3 @@ def tsne(
         adata.obsm[place] = np.asarray(embedding)
         adata.uns[key] = {"params": params}
     return adata if copy else None
-
-
-def _warn_of_pieces(W: Any, values: Any) -> None:
-    pieces = connected_components(W, directed=False, return_labels=False)
-    if pieces > 1:
-        warnings.warn(
-            f"the graph has {pieces} connected components, and as many components of the diffusion "
-            "map only tell them apart; raise perplexity, or take eps='connected'",
-            AffinityWarning,
-            stacklevel=3,
-        )
-    slow = int((values >= _STATIONARY).sum()) - pieces
-    if slow > 0:
-        _log.warning(
-            "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "
-            "components less weight than they have",
-            _STATIONARY,
-            slow,
-        )

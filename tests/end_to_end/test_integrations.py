@@ -19,6 +19,7 @@ SECTIONS = {
     "graphtools": "graphtools",
     "Files": "numpy",
 }
+PEERS = ("CellRank", "Palantir", "PHATE", "graphtools")
 # umap-learn and pynndescent spend a minute on compilation, and a second here without it.
 UNCOMPILED = """
 import warnings
@@ -107,12 +108,13 @@ def run_alone(code, **environment):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.filterwarnings("ignore")  # of packages that are not ours
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_page_of_integrations_runs(section):
     if find_spec(SECTIONS[section]) is None:
         pytest.skip(f"{SECTIONS[section]} is not installed")
-    for block in blocks(section):
-        run_alone(block)  # its asserts are the check
+    for block in blocks(section):  # its asserts are the check
+        run_alone(block) if section in PEERS else exec(block, {})
 
 
 def test_every_section_of_the_page_is_run():
