@@ -23,6 +23,7 @@ from sparrot.datasets import (
     load_dentate_gyrus,
     load_pbmc_facs,
 )
+from sparrot.datasets.folder import VARIABLE
 from sparrot.errors import MissingDataError
 from sparrot.experiments import clusters as judge
 from sparrot.experiments.expression import expression
@@ -41,8 +42,22 @@ _BRANCHES = {
     "Granule": ("Nbl1", "Nbl2", "ImmGranule1", "ImmGranule2", "Granule"),
     "CA": ("Nbl1", "Nbl2", "CA", "CA1-Sub", "CA2-3-4"),
 }
+
+
+def _dentate_with_truth() -> Cells:
+    """The dentate gyrus, if the probabilities are there that its distances are held against."""
+    cells = load_dentate_gyrus()
+    absent = [f"dentate/{key}_probs.csv" for key in ("start", "end") if key not in cells.columns]
+    if absent:
+        raise MissingDataError(
+            f"the dentate gyrus is here, but not {' and '.join(absent)}, the probabilities of RNA "
+            f"velocity that the experiment needs; put them into the folder that {VARIABLE} names"
+        )
+    return cells
+
+
 _LOADERS: dict[str, Callable[[], Cells]] = {
-    "dentate": load_dentate_gyrus,
+    "dentate": _dentate_with_truth,
     "arabidopsis": load_arabidopsis_root,
     "pbmc": load_pbmc_facs,
 }
