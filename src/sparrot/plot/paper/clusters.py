@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
+from sparrot.plot.labels import in_order
 from sparrot.plot.paper.look import METHODS, curve_with_band
-from sparrot.plot.style import SEQUENTIAL, colours, in_order
+from sparrot.plot.style import SEQUENTIAL, colours
 
 _BY_NEIGHBOURS = ("k-NN",)
 _LABELS = {"nmi": "NMI", "angle": "angle to the template (rad)"}
