@@ -20,8 +20,15 @@ function ramp(stops) {
   };
 }
 
-// Colours of numbers: one in a hundred may be beyond either end, so that outliers hide nothing.
+const scales = new Map(); // of numbers that were shown, as their order takes time to find
+
 function numberScale(data, values) {
+  if (!scales.has(values)) scales.set(values, newNumberScale(data, values));
+  return scales.get(values);
+}
+
+// Colours of numbers: one in a hundred may be beyond either end, so that outliers hide nothing.
+function newNumberScale(data, values) {
   const [least, low, high, most] = quantiles(values, [0, 0.01, 0.99, 1]);
   const colour = ramp(data.sequential);
   const table = Array.from({ length: 256 }, (_, k) => pack(colour(k / 255)));

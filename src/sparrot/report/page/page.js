@@ -135,6 +135,19 @@ function resized() {
   stage.draw();
 }
 
+// Unpack the other steps while nobody waits, the nearest first, so that the slider need not.
+function prepare() {
+  const far = (k) => Math.abs(k - data.chosen);
+  const waiting = data.steps.map((_, k) => k).sort((a, b) => far(a) - far(b));
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+  const next = () => {
+    const step = data.steps[waiting.shift()];
+    for (const key of ["embedding", "perplexity", "potential", "neighbours"]) decode(step[key]);
+    if (waiting.length) idle(next);
+  };
+  idle(next);
+}
+
 function begin() {
   at("title").textContent = data.title;
   at("about").textContent = data.about;
@@ -165,6 +178,7 @@ function begin() {
   stage.show(layoutOf(data.steps[state.step]));
   recolour();
   document.body.dataset.ready = "true";
+  prepare();
 }
 
 begin();
