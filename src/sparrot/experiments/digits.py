@@ -20,6 +20,7 @@ from sparrot.datasets import Digits, load_mnist
 from sparrot.embedding import DiffusionMap, mds_layout
 from sparrot.experiments import clusters as judge
 from sparrot.experiments.angles import eps_grid
+from sparrot.experiments.bands import bands
 from sparrot.experiments.digits_claims import claims
 from sparrot.experiments.frame import Experiment, Numbers
 from sparrot.experiments.work import Work
@@ -66,9 +67,11 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         }
     )
     data = _data(parameters, 0)
+    rows = [row for m in judge.METHODS for s in seeds for row in found[f"curve-{m}-{s}"]]
     return {
-        "scores": [row for m in judge.METHODS for s in seeds for row in found[f"curve-{m}-{s}"]],
-        "shown": {m: found[m] for m in SHOWN} | {"labels": data.labels.tolist()},
+        "scores": rows,
+        "score_bands": bands(rows, ("method", "parameter"), "nmi", "angle"),
+        "shown": judge.shown({m: found[m] for m in SHOWN}) | {"labels": data.labels.tolist()},
         "principal": judge.rounded(judge.principal(data.X, 2), 4),
         "ones": {m: found[f"ones-{m}"] for m in SHOWN},
         "images": _small_images(parameters),

@@ -26,6 +26,7 @@ from sparrot.datasets import (
 from sparrot.datasets.folder import VARIABLE
 from sparrot.errors import MissingDataError
 from sparrot.experiments import clusters as judge
+from sparrot.experiments.bands import bands
 from sparrot.experiments.expression import expression
 from sparrot.experiments.frame import Experiment, Numbers
 from sparrot.experiments.single_cell_claims import claims
@@ -89,17 +90,28 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         }
     )
     drawn = work.each({f"{s}-cells": partial(_drawn, parameters, s) for s in present})
+    correlations = [
+        {"set": s, "method": m, "lineage": name, "correlation": value}
+        for s in present
+        for m in judge.METHODS
+        for name, value in found[f"{s}-{m}"]["correlations"].items()
+    ]
     return {
         "missing": [{"set": name, "reason": reason} for name, reason in missing.items()],
         "sets": {
-            s: drawn[f"{s}-cells"] | {m: found[f"{s}-{m}"] for m in judge.METHODS} for s in present
-        },
-        "correlations": [
-            {"set": s, "method": m, "lineage": name, "correlation": value}
+            s: drawn[f"{s}-cells"] | _shown({m: found[f"{s}-{m}"] for m in judge.METHODS})
             for s in present
-            for m in judge.METHODS
-            for name, value in found[f"{s}-{m}"]["correlations"].items()
-        ],
+        },
+        "correlations": correlations,
+        "correlation_bands": bands(correlations, ("set", "method"), "correlation"),
+    }
+
+
+def _shown(found: dict[str, Any]) -> dict[str, Any]:
+    """What is drawn of each method, with distances besides their squares."""
+    return {
+        m: drawn | {"root": judge.rounded(np.sqrt(drawn["distance"]), 4)}
+        for m, drawn in judge.shown(found).items()
     }
 
 

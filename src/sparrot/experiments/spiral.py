@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 from sparrot.affinity import knn
 from sparrot.datasets import Spiral, make_spiral
 from sparrot.experiments import angles as judge
+from sparrot.experiments.bands import bands
 from sparrot.experiments.frame import Claim, Experiment, Numbers
 from sparrot.experiments.spiral_claims import claims
 from sparrot.experiments.work import Work
@@ -73,6 +74,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     panels |= {f"pca-{s}": partial(_pca, parameters, s, best) for s in range(parameters.n_seeds)}
     drawn = work.each(panels)
     paths = {m: drawn[f"path-{_slug(m)}"] for m in INTERPOLATED}
+    pca = [row for s in range(parameters.n_seeds) for row in drawn[f"pca-{s}"]["angles"]]
     errors = work.each(
         {
             f"divergence-{_slug(m)}": partial(_divergence, parameters, paths, m)
@@ -83,12 +85,14 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         "eps": list(parameters.eps),
         "k": list(parameters.k),
         "angles": rows,
+        "angle_bands": bands(rows, ("method", "parameter"), "angle"),
         "best": [{"method": m, "parameter": best[m], "angle": judge.best(curves, m)} for m in best],
         "data": drawn["data"],
         "embeddings": {m: drawn[f"embedding-{_slug(m)}"] for m in best},
         "paths": paths,
         "divergence": [row for rows in errors.values() for row in rows],
-        "pca": [row for s in range(parameters.n_seeds) for row in drawn[f"pca-{s}"]["angles"]],
+        "pca": pca,
+        "pca_bands": bands(pca, ("method", "d"), "angle"),
         "pca_embeddings": drawn["pca-0"]["embeddings"],
     }
 

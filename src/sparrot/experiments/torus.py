@@ -58,7 +58,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         for sample in parameters.samples(alpha, n)
     ]
     units = {f"{a}-{n}-{s}": partial(_operator, parameters.constant, a, n, s) for a, n, s in keys}
-    return {"limit": _limit(), "operator": list(work.each(units).values())}
+    rows = list(work.each(units).values())
+    return {"limit": _limit(), "operator": rows, "means": _means(rows)}
 
 
 def _operator(constant: float, alpha: float, n: int, sample: int) -> dict[str, Any]:
@@ -146,9 +147,19 @@ def _reason(
     return "; ".join(said)
 
 
+def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and standard error of the samples, for each alpha and N."""
+    keys = dict.fromkeys((row["alpha"], row["n"]) for row in rows)
+    found = {key: _summary(rows, *key) for key in keys}
+    return [
+        {"alpha": alpha, "n": n, "mean": s.mean, "error": s.error}
+        for (alpha, n), s in found.items()
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """Mean, standard deviation and standard error of the samples at the largest N, and K."""
+    """Mean, standard deviation and standard error of the samples at one N, and K."""
 
     n: int
     level: float
@@ -158,7 +169,10 @@ class _Summary:
 
 
 def _at_largest(rows: list[dict[str, Any]], alpha: float) -> _Summary:
-    n = max(row["n"] for row in rows if row["alpha"] == alpha)
+    return _summary(rows, alpha, max(row["n"] for row in rows if row["alpha"] == alpha))
+
+
+def _summary(rows: list[dict[str, Any]], alpha: float, n: int) -> _Summary:
     chosen = [row for row in rows if (row["alpha"], row["n"]) == (alpha, n)]
     values = np.array([row["value"] for row in chosen])
     spread = float(values.std(ddof=1))

@@ -13,19 +13,15 @@ LABEL = "mean principal angle (rad)"
 
 
 def angle_curves(axes: Any, rows: list[dict[str, Any]]) -> None:
-    """Curves over eps; for methods that have none, a line at their best."""
+    """Curves over eps from bands; for methods that have none, a line at their best."""
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
-        seeds = sorted({row["seed"] for row in chosen})
-        runs = [[row["angle"] for row in chosen if row["seed"] == seed] for seed in seeds]
-        parameters = [row["parameter"] for row in chosen if row["seed"] == seeds[0]]
         style = METHODS[method] | {"markersize": 4}
         if method in _BY_NEIGHBOURS:
-            means = np.mean(runs, axis=0)
-            style = {"color": style["color"], "linestyle": "-."}
-            label = f"{method}, best (k = {parameters[int(means.argmin())]:g})"
-            axes.axhline(means.min(), label=label, **style)
+            best = min(chosen, key=lambda row: row["mean"])
+            label = f"{method}, best (k = {best['parameter']:g})"
+            axes.axhline(best["mean"], label=label, color=style["color"], linestyle="-.")
         else:
-            curve_with_band(axes, parameters, runs, style, method)
+            curve_with_band(axes, chosen, "parameter", style, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")
     axes.set(ylabel=LABEL, ylim=(0, np.pi / 2))

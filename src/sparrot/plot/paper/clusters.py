@@ -30,14 +30,15 @@ def points(axes: Any, Y: Any, labels: Any, *, size: float = 5, legend: bool = Tr
 def perplexities(axes: Any, found: dict[str, Any]) -> None:
     """Distributions of the effective number of neighbours, with their common mean."""
     values = {m: np.asarray(found[m]["perplexity"]) for m in ("QOT", "EOT")}
-    high = max(np.percentile(v, 99.5) for v in values.values())
+    high = max(np.percentile(v, 99.5) for v in values.values())  # where the axis ends
     bins = np.linspace(0, high, 50)
     for method, v in values.items():
         colour = METHODS[method]["color"]
-        label = f"{method} ({v.std():.0f})"
+        label = f"{method} ({found[method]['deviation']:.0f})"
         axes.hist(np.minimum(v, high), bins, color=colour, alpha=0.55, label=label)
-    axes.axvline(values["QOT"].mean(), color="black", linestyle=":", linewidth=1)
-    axes.set(xlabel=f"perplexity (mean {values['QOT'].mean():.0f})", ylabel="points")
+    mean = found["QOT"]["mean_perplexity"]
+    axes.axvline(mean, color="black", linestyle=":", linewidth=1)
+    axes.set(xlabel=f"perplexity (mean {mean:.0f})", ylabel="points")
     axes.legend(title="(deviation)", fontsize=8, title_fontsize=8)
 
 
@@ -76,19 +77,17 @@ def eigenvectors(panels: Any, vectors: Any, labels: Any, method: str, first: int
 
 
 def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
-    """A score over eps; for k-NN, a line at its best."""
+    """A score over eps from bands; for k-NN, a line at its best."""
+    rows = [row for row in rows if row["of"] == key]
+    best_of = max if key == "nmi" else min
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
-        seeds = sorted({row["seed"] for row in chosen})
-        runs = [[row[key] for row in chosen if row["seed"] == seed] for seed in seeds]
-        parameters = [row["parameter"] for row in chosen if row["seed"] == seeds[0]]
         style = METHODS[method]
         if method in _BY_NEIGHBOURS:
-            means = np.mean(runs, axis=0)
-            place = int(means.argmax() if key == "nmi" else means.argmin())
-            label = f"{method}, best (k = {parameters[place]:g})"
-            axes.axhline(means[place], color=style["color"], linestyle="-.", label=label)
+            best = best_of(chosen, key=lambda row: row["mean"])
+            label = f"{method}, best (k = {best['parameter']:g})"
+            axes.axhline(best["mean"], color=style["color"], linestyle="-.", label=label)
         else:
-            curve_with_band(axes, parameters, runs, style | {"markersize": 4}, method)
+            curve_with_band(axes, chosen, "parameter", style | {"markersize": 4}, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$, relative to the mean cost")
     axes.set(ylabel=_LABELS[key], ylim=(0, 1 if key == "nmi" else np.pi / 2))

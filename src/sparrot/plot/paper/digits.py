@@ -39,7 +39,7 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
     for row, method in zip(rows, _SHOWN, strict=True):
         eigenvectors(row, shown[method]["vectors"], labels, method)
     for axes, letter, key in zip(bottom.subplots(1, 2), "ef", ("nmi", "angle"), strict=True):
-        score_curves(axes, numbers["scores"], key)
+        score_curves(axes, numbers["score_bands"], key)
         panel(axes, letter, {"nmi": "spectral clustering", "angle": "eigenspaces"}[key])
         axes.legend(fontsize=8)
     return figure

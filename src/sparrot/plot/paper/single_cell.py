@@ -11,18 +11,25 @@ from sparrot.plot.paper.look import METHODS, panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
 
 _SHOWN = ("QOT", "EOT", "k-NN")
+_CORRELATIONS = ("correlations", "correlation_bands")
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
     """One figure for each set that was there."""
     with paper_style() as plt:
         return {
-            name: _set(plt, found, [r for r in numbers["correlations"] if r["set"] == name])
+            name: _set(plt, found, *(_of(numbers[key], name) for key in _CORRELATIONS))
             for name, found in numbers["sets"].items()
         }
 
 
-def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
+def _of(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row["set"] == name]
+
+
+def _set(
+    plt: Any, found: dict[str, Any], rows: list[dict[str, Any]], bands: list[dict[str, Any]]
+) -> Any:
     figure = plt.figure(figsize=(15, 10.5), layout="constrained")
     top, middle, bottom = figure.subfigures(3, 1)
     panels = top.subplots(1, 4, width_ratios=(1.5, 1, 1, 1.1))
@@ -35,13 +42,13 @@ def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
     panel(panels[3], "d", "effective neighbours")
     panels = middle.subplots(1, 4)
     for axes, letter, method in zip(panels, "efg", _SHOWN, strict=False):
-        _coloured(axes, found, np.sqrt(found[method]["distance"]))
+        _coloured(axes, found, found[method]["root"])
         panel(axes, letter, f"{method}: distance to the origin")
     _coloured(panels[3], found, found["truth"])
     panel(panels[3], "h", "truth")
     left, right = bottom.subplots(1, 2, width_ratios=(1, 2))
     _spectrum(left, found)
-    _correlations(right, rows)
+    _correlations(right, rows, {row["method"]: row["mean"] for row in bands})
     return figure
 
 
@@ -78,11 +85,11 @@ def _spectrum(axes: Any, found: dict[str, Any]) -> None:
     panel(axes, "i", "leading spectrum")
 
 
-def _correlations(axes: Any, rows: list[dict[str, Any]]) -> None:
+def _correlations(axes: Any, rows: list[dict[str, Any]], means: dict[str, float]) -> None:
     names = list(dict.fromkeys(row["lineage"] for row in rows))
     for k, method in enumerate(_SHOWN):
         values = [row["correlation"] for row in rows if row["method"] == method]
-        label = f"{method} (mean {np.mean(values):.2f})"
+        label = f"{method} (mean {means[method]:.2f})"
         places = np.arange(len(names)) + 0.27 * (k - 1)
         axes.bar(places, values, 0.25, color=METHODS[method]["color"], label=label)
     axes.axhline(0, color="black", linewidth=0.8)

@@ -40,7 +40,7 @@ def _data_and_angles(plt: Any, numbers: dict[str, Any]) -> Any:
             axis.labelpad = -8
         panel(axes, "ab"[k], title)
     axes = figure.add_subplot(grid[2])
-    angle_curves(axes, numbers["angles"])
+    angle_curves(axes, numbers["angle_bands"])
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     panel(axes, "c", "distance from the eigenspaces of the clean curve")
     return figure
@@ -123,11 +123,8 @@ def _pca(plt: Any, numbers: dict[str, Any]) -> Any:
             axes.set_ylabel(embedding["method"])
     axes = figure.add_subplot(grid[:, -1])
     for method in methods:
-        runs = [
-            [r["angle"] for r in numbers["pca"] if r["d"] == d and r["method"] == method]
-            for d in dimensions
-        ]
-        curve_with_band(axes, dimensions, np.transpose(runs), METHODS[method], method)
+        rows = [row for row in numbers["pca_bands"] if row["method"] == method]
+        curve_with_band(axes, rows, "d", METHODS[method], method)
     axes.set(xscale="log", xlabel="principal components d", ylabel=LABEL, ylim=(0, None))
     axes.set_xticks(dimensions, [str(d) for d in dimensions])
     axes.minorticks_off()

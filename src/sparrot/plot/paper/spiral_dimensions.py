@@ -17,7 +17,7 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
             rows, 2, figsize=(12, 3.6 * rows + 0.2), sharey=True, layout="constrained"
         )
         for letter, d, axes in zip("abcdef", dimensions, panels.flat, strict=False):
-            angle_curves(axes, [row for row in numbers["angles"] if row["d"] == d])
+            angle_curves(axes, [row for row in numbers["angle_bands"] if row["d"] == d])
             panel(axes, letter, f"d = {d:,}")
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return {"": figure}
