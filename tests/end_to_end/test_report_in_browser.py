@@ -9,7 +9,7 @@ import pytest
 
 import sparrot
 from sparrot.embedding import Step, Summary
-from sparrot.plot.style import PALETTE
+from sparrot.plot.style import MISSING, PALETTE
 from sparrot.solvers import Certificate
 
 CHROMIUM = next(
@@ -46,7 +46,11 @@ def report(tmp_path_factory):
         path,
         sparrot.summarise(X),
         names=[f"{IMAGE} {i}" for i in range(N)],
-        columns={"group": np.array([IMAGE, SCRIPT, "plain"])[group], SCRIPT: X[:, 0]},
+        columns={
+            "group": np.array([IMAGE, SCRIPT, "plain"])[group],
+            SCRIPT: X[:, 0],
+            "holes": ["a", None, "b"] * (N // 3),
+        },
         layouts={"plane": X[:, :2]},
         title=SCRIPT,
     )
@@ -194,6 +198,13 @@ def test_colours_follow_the_choice_and_numbers_have_a_bar(page):
         assert np.abs(after - before).max() > 0.2
         assert page.locator("#legend .bar canvas").count() == 1
         before = after
+
+
+def test_points_without_a_label_are_grey_and_in_the_legend(page):
+    page.select_option("#colour", label="holes")
+    assert page.locator("#legend .missing").inner_text().split() == ["missing", f"{N // 3}"]
+    painted = np.array(page.evaluate("[...sparrot.stage.rgba.slice(0, 12)]")).reshape(3, 4)
+    assert np.allclose(painted[1, :3] / 255, rgb(MISSING))
 
 
 def test_a_label_of_the_legend_shows_only_its_points(page):

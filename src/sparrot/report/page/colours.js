@@ -45,7 +45,8 @@ function categoryScale(data, column) {
   const codes = decode(column.codes);
   const names = column.categories;
   const counts = new Uint32Array(names.length);
-  for (const code of codes) if (code < names.length) counts[code]++;
+  let absent = 0;
+  for (const code of codes) code < names.length ? counts[code]++ : absent++;
   const colours = names.map((_, k) => rgb(data.palette[k % data.palette.length]));
   const packed = colours.map(pack);
   const missing = pack(rgb(data.missing));
@@ -53,7 +54,7 @@ function categoryScale(data, column) {
     kind: "categories",
     of: (i) => packed[codes[i]] ?? missing,
     text: (i) => names[codes[i]] ?? "missing",
-    names, counts, colours, codes,
+    names, counts, colours, codes, absent,
   };
 }
 

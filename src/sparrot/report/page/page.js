@@ -70,6 +70,14 @@ function drawLegend() {
       repaint();
     });
   });
+  if (scale.absent) drawMissing(legend);
+}
+
+function drawMissing(legend) {
+  const entry = add(legend, "div", undefined, { className: "missing" });
+  add(entry, "i").style.background = data.missing;
+  add(entry, "span", "missing");
+  add(entry, "small", scale.absent.toLocaleString("en"));
 }
 
 function drawBar(legend) {
