@@ -44,8 +44,11 @@ function boxOf(xy) {
 
 // The value below which a share of the finite numbers lies, from a sorted copy.
 function quantiles(values, shares) {
-  const sorted = values.filter(Number.isFinite).sort();
-  if (!sorted.length) return shares.map(() => NaN);
+  const finite = new Float32Array(values.length);
+  let count = 0;
+  for (const value of values) if (Number.isFinite(value)) finite[count++] = value;
+  const sorted = finite.subarray(0, count).sort();
+  if (!count) return shares.map(() => NaN);
   return shares.map((share) => sorted[Math.round(share * (sorted.length - 1))]);
 }
 
