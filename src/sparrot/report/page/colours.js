@@ -38,7 +38,7 @@ function newNumberScale(data, values) {
     Number.isFinite(values[i])
       ? table[Math.max(0, Math.min(255, Math.round((255 * (values[i] - low)) / width)))]
       : missing;
-  return { kind: "numbers", of, text: (i) => format(values[i]), least, low, high, most, colour };
+  return { kind: "numbers", of, text: (i) => format(values[i]), least, low, high, most };
 }
 
 function categoryScale(data, column) {
@@ -60,9 +60,12 @@ function categoryScale(data, column) {
 
 // The colours of all points as bytes; points outside the chosen categories are faint.
 function paint(scale, n, chosen) {
+  if (!chosen.size && scale.painted) return scale.painted;
   const pixels = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
     pixels[i] = chosen.size && !chosen.has(scale.codes[i]) ? FAINT : scale.of(i);
   }
-  return new Uint8Array(pixels.buffer);
+  const rgba = new Uint8Array(pixels.buffer);
+  if (!chosen.size) scale.painted = rgba;
+  return rgba;
 }

@@ -83,12 +83,7 @@ function drawMissing(legend) {
 function drawBar(legend) {
   const bar = add(legend, "div", undefined, { className: "bar" });
   add(bar, "span", (scale.least < scale.low ? "≤ " : "") + format(scale.low));
-  const canvas = add(bar, "canvas", undefined, { width: 256, height: 1 });
-  const pen = canvas.getContext("2d");
-  for (let k = 0; k < 256; k++) {
-    pen.fillStyle = `rgb(${scale.colour(k / 255)})`;
-    pen.fillRect(k, 0, 1, 1);
-  }
+  add(bar, "div").style.background = `linear-gradient(to right, ${data.sequential.join(", ")})`;
   add(bar, "span", (scale.most > scale.high ? "≥ " : "") + format(scale.high));
 }
 
