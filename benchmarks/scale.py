@@ -1,8 +1,8 @@
 """Exact and approximate QOT at size: against a bare pass of products, and against k-NN graphs.
 
-Every line is a process of its own; compilation and import are not counted. A half pass is what any
-exact method must do at least: products in float32 over 2048-square tiles of the upper triangle, in
-two threads. Real data is read from the folder named by SPARROT_DATA (default ../shared/data).
+Every line is a process of its own; compilation and import are not counted. A half pass is products
+in float32, of all coordinates, over 2048-square tiles of the upper triangle, in two threads. Real
+data is read from the folder named by SPARROT_DATA (default ../shared/data).
 
     python benchmarks/scale.py                     # the table of docs/benchmarks.md
     python benchmarks/scale.py --large             # and the sets of half a million points and more

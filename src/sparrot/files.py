@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from tempfile import mkdtemp
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success rename it, on failure leave nothing.
 
+    A link stays a link: the file that it points to is replaced. The temporary path has the ending
+    of `path` in small letters, as writers that look at it expect.
+
     Examples
     --------
     >>> import tempfile
@@ -22,13 +26,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> (folder / "a.txt").read_text(), len(list(folder.iterdir()))
     ('whole', 1)
     """
-    target = Path(path)
+    named, target = Path(path), Path(path).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    temporary = folder / target.name
+    temporary = folder / f"{named.stem}{named.suffix.lower()}"
     try:
         yield temporary
         os.replace(temporary, target)
     finally:
-        temporary.unlink(missing_ok=True)
-        folder.rmdir()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -57,25 +57,32 @@ def find_hits(G: Array, b: Array, t: Array, rows: Array, columns: Array) -> int:
 
 @njit(nogil=True, cache=True)
 def row_kth(Q: Array, b: Array, k: int, out: Array) -> None:
-    """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j."""
-    rows, columns = Q.shape
-    s = np.empty(2 * k + _CHUNK, np.float32)
-    for i in range(rows):
-        gathered = 0
-        least = np.float32(-np.inf)
-        for start in range(0, columns, _CHUNK):
-            if _none_above(Q[i], b, start, float(least)):
+    """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j.
+
+    A heap holds the k largest so far, the smallest of them on top.
+    """
+    heap = np.empty(k, np.float32)
+    for i in range(Q.shape[0]):
+        q = Q[i]
+        heap[:] = -np.inf
+        for start in range(0, len(q), _CHUNK):
+            if _none_above(q, b, start, heap[0]):
                 continue
-            for j in range(start, min(start + _CHUNK, columns)):
-                q = Q[i, j] + b[j]
-                if q > least:
-                    s[gathered] = q
-                    gathered += 1
-            if gathered >= 2 * k:
-                s[:gathered] = -np.partition(-s[:gathered], k - 1)
-                least = s[k - 1]
-                gathered = k
-        out[i] = -np.partition(-s[:gathered], k - 1)[k - 1]
+            for j in range(start, min(start + _CHUNK, len(q))):
+                new = q[j] + b[j]
+                if new <= heap[0]:
+                    continue
+                place = 0
+                while True:  # sift down
+                    child = 2 * place + 1
+                    if child + 1 < k and heap[child + 1] < heap[child]:
+                        child += 1
+                    if child >= k or heap[child] >= new:
+                        break
+                    heap[place] = heap[child]
+                    place = child
+                heap[place] = new
+        out[i] = heap[0]
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
@@ -125,50 +132,13 @@ def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tu
 
 
 @njit(nogil=True, cache=True)
-def gather_scores(
-    Q: Array,
-    b: Array,
-    mass: float,
-    factor: float,
-    power: float,
-    scores: Array,
-    counts: Array,
-    settled: Array,
-    level: Array,
-) -> None:
-    """Add the columns `Q[i, j] + b[j]` to the scores of each row that may matter to its level.
-
-    The level over some of the columns is never below the level over all, so the columns are taken
-    in batches, and whatever a batch shows to be out of reach is dropped at once. `counts` are the
-    scores kept so far, `settled` as many when `level` was last brought up to date.
-    """
-    limit = np.empty(1, Q.dtype)
-    for i in range(Q.shape[0]):
-        q = Q[i]
-        s = scores[i]
-        count = counts[i]
-        limit[0] = -level[i]
-        for start in range(0, len(q), _CHUNK):
-            if _none_above(q, b, start, limit[0]):
-                continue
-            for j in range(start, min(start + _CHUNK, len(q))):
-                if q[j] + b[j] > limit[0]:
-                    s[count] = q[j] + b[j]
-                    count += 1
-            if count > 2 * settled[i] + 32:
-                level[i], count = _level(s, count, mass, factor, power)
-                settled[i] = count
-                limit[0] = -level[i]
-        counts[i] = count
-
-
-@njit(nogil=True, cache=True)
-def settle_levels(
-    scores: Array, counts: Array, mass: float, factor: float, power: float, level: Array
-) -> None:
-    """Solve `sum_k g([v_i + s_ik]_+) = mass` over the gathered scores; `counts`: the support."""
-    for i in range(len(counts)):
-        level[i], counts[i] = _level(scores[i], counts[i], mass, factor, power)
+def row_levels(S: Array, mass: float, factor: float, power: float, v: Array) -> None:
+    """Solve `sum_j g([v_i + S_ij]_+) = mass` for each row."""
+    s = np.empty(S.shape[1], np.float64)
+    for i in range(S.shape[0]):
+        for j in range(S.shape[1]):
+            s[j] = S[i, j]
+        v[i] = _level(s, len(s), mass, factor, power)[0]
 
 
 @njit(nogil=True, cache=True)
@@ -377,18 +347,18 @@ def second_neighbours(
     Only those with `r_i + r_l > C_il = factor |x_i - x_l|^2` that are not in the graph `known`;
     returns their number, of which no more are written than there is room for.
     """
-    seen = np.full(len(indptr) - 1, -1, np.int32)
+    seen = np.zeros(len(indptr) - 1, np.int32)  # the last row that met a point, from one on
     count = 0
     for i in range(start, stop):
         for e in range(known_ptr[i], known_ptr[i + 1]):
-            seen[known[e]] = i
+            seen[known[e]] = i + 1
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             for f in range(indptr[j], indptr[j + 1]):
                 k = indices[f]
-                if k <= i or seen[k] == i:
+                if k <= i or seen[k] == i + 1:
                     continue
-                seen[k] = i
+                seen[k] = i + 1
                 cost = 0.0
                 for c in range(X.shape[1]):
                     d = np.float64(X[i, c]) - np.float64(X[k, c])

@@ -10,28 +10,24 @@ constant Potts model: `resolution` then has another meaning and must be chosen a
 
 from __future__ import annotations
 
-import logging
-import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity import Affinity
-from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph, put, writing
+from sparrot.interop.arguments import as_cost, as_neighbours, as_seed, own, require_known
 from sparrot.interop.build import as_scale, build
-from sparrot.interop.nearest import named_distance, nearest_distances
+from sparrot.interop.nearest import KeptGraph, named_distance, nearest_distances
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
-from sparrot.interop.start import leading
-from sparrot.validation import as_count, as_flag, as_points
+from sparrot.interop.start import leading, warn_of_pieces
+from sparrot.operators import alpha_normalisation
+from sparrot.validation import as_count, as_points
 
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
-_STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
-_NEIGHBOURS = 15  # scanpy's default
-_log = logging.getLogger(__name__)
+_COMPONENTS = 15  # of a diffusion map, scanpy's default
 
 
 def neighbors(
@@ -67,12 +63,16 @@ def neighbors(
     use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
         principal components, computed if absent. PCA changes how noise enters the distances, and
         where noise varies between cells that costs robustness: the log (level INFO) reminds you.
-    n_pcs : number of principal components; 0 for none.
+    n_pcs : number of principal components; 0 for none. At most 50 columns are taken as they are,
+        as in scanpy, and a warning is logged.
     layer : take this layer in place of X. Scanpy has no word for layers: `sc.tl.ingest` would
         search X.
-    key_added : write under this key, and not as the default graph.
-    copy : return a changed copy instead of changing adata.
+    key_added : write under this key, and not as the default graph. `"neighbors"` is that of the
+        default graph, under which scanpy's tools read no other names.
+    copy : return a changed copy, in memory, instead of changing adata.
     **options : to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`, `drop`, ...
+        `hollow` stays True: a graph of scanpy has a zero diagonal. With `search="approximate"` the
+        distances are to the nearest among the neighbours that it found, and not of all cells.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def neighbors(
         Written, where `{k}` is `key_added`, or `neighbors` (then the keys of obsp have no prefix):
 
         * `obsp["{k}_connectivities"]`: the affinity W, a symmetric `csr_matrix` of float64 with
-          zero diagonal, rows of sum one;
+          zero diagonal, rows of sum one (of `kind="eot"` less what is dropped, at most 1e-3);
         * `obsp["{k}_distances"]`: a `csr_matrix` of distances, `n_neighbors - 1` in every row;
         * `obs["{k}_potential"]`: the potential u in the units of the cost, large where a cell is
           far from others or its noise is strong;
@@ -98,21 +98,19 @@ def neighbors(
     >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
     ((200, 200), 'qot')
     """
-    if "random_state" in options:
-        raise InvalidInputError(
-            "sparrot.sc.neighbors takes no random_state: nothing in it is random, its result is "
-            "deterministic; leave it out"
-        )
-    adata = _own(adata, copy)
-    k = _as_neighbours(n_neighbors, adata.n_obs) - 1
-    scale, cost = as_scale(perplexity, eps, adata.n_obs), _as_cost(metric)
+    require_known(options)
+    adata = own(adata, copy)
+    k = as_neighbours(n_neighbors, adata.n_obs) - 1
+    scale, cost = as_scale(perplexity, eps, adata.n_obs), as_cost(metric)
+    chosen = choose(adata, use_rep, n_pcs, layer)
+    points = as_points(chosen.points)
+    found = KeptGraph(options.get("neighbours"), options.get("n_jobs"))
+    W = build(points, kind, scale, metric=cost, **found.within(options))
+    params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
+    params |= {"random_state": 0} | scale | chosen.params
+    distances = nearest_distances(points, k, cost, options.get("n_jobs"), found.graph)
     with writing():
-        chosen = choose(adata, use_rep, n_pcs, layer)
-        points = as_points(chosen.points)
-        W = build(points, kind, scale, metric=cost, **options)
-        params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
-        params |= {"random_state": 0} | scale | chosen.params
-        distances = nearest_distances(points, k, cost, options.get("n_jobs"))
+        chosen.keep(adata)
         put(adata, W, Keys(key_added or DEFAULT), params, distances)
     return adata if copy else None
 
@@ -137,17 +135,20 @@ def affinity(adata: Any, key: str | None = None) -> Affinity:
 
 
 def diffmap(
-    adata: Any, n_comps: int = 15, *, neighbors_key: str | None = None, copy: bool = False
+    adata: Any, n_comps: int | None = None, *, neighbors_key: str | None = None, copy: bool = False
 ) -> Any:
     """The diffusion map of the graph, in the place of `sc.tl.diffmap`.
 
     Scanpy asks for the eigenvalues of largest size, and on a hollow W some of these are negative;
-    these are the algebraically largest, in float64, with fixed signs.
+    these are the algebraically largest, in float64, with fixed signs. As in scanpy, the graph is
+    divided by the density at both ends of an edge first (`alpha_normalisation` with alpha 1), which
+    makes a difference only to a graph that is not bistochastic.
 
     Parameters
     ----------
     adata : AnnData with a graph, of sparrot or scanpy.
-    n_comps : number of components, the steady state counted, as in scanpy.
+    n_comps : number of components, the steady state counted, as in scanpy; 15 if not given, or one
+        less than there are cells.
     neighbors_key : the `key_added` of `neighbors`.
     copy : return a changed copy.
 
@@ -166,10 +167,12 @@ def diffmap(
     >>> adata.obsm["X_diffmap"].shape, bool(np.isclose(adata.uns["diffmap_evals"][0], 1))
     ((200, 4), True)
     """
-    adata = _own(adata, copy)
+    adata = own(adata, copy)
     W = graph(adata, neighbors_key)
-    values, vectors = leading(W, as_count(n_comps, "n_comps", adata.n_obs - 1))
-    _warn_of_pieces(W, values)
+    most = adata.n_obs - 1
+    k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
+    values, vectors = leading(alpha_normalisation(W, 1.0), k)
+    warn_of_pieces(W, values)
     with writing():
         adata.obsm["X_diffmap"] = vectors
         adata.uns["diffmap_evals"] = values
@@ -194,7 +197,7 @@ def tsne(
     n_components : 2, or 1.
     neighbors_key : the `key_added` of `neighbors`.
     key_added : write under this key, and not `X_tsne`.
-    random_state : seed.
+    random_state : seed, an integer: it is written down.
     copy : return a changed copy.
     **options : to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `n_jobs`, ... It starts from the
         leading eigenvectors of the graph unless `initialization` is given.
@@ -213,7 +216,8 @@ def tsne(
     >>> adata.obsm["X_tsne"].shape
     (100, 2)
     """
-    adata = _own(adata, copy)
+    random_state = as_seed(random_state)
+    adata = own(adata, copy)
     W = graph(adata, neighbors_key)
     embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
     key, place = (key_added, key_added) if key_added else ("tsne", "X_tsne")
@@ -222,45 +226,3 @@ def tsne(
         adata.obsm[place] = np.asarray(embedding)
         adata.uns[key] = {"params": params}
     return adata if copy else None
-
-
-def _own(adata: Any, copy: Any) -> Any:
-    """The AnnData to write into: itself, or a copy."""
-    return as_anndata(adata).copy() if as_flag(copy, "copy") else as_anndata(adata)
-
-
-def _as_neighbours(n_neighbors: Any, n: int) -> int:
-    """How many neighbours to keep distances to, the cell itself counted."""
-    if n_neighbors is not None:
-        return as_count(n_neighbors, "n_neighbors", n)
-    if n < _NEIGHBOURS:
-        _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, _NEIGHBOURS)
-    return min(n, _NEIGHBOURS)
-
-
-def _as_cost(metric: Any) -> str:
-    if metric in ("precomputed", "kernel"):
-        raise InvalidInputError(
-            f"sparrot.sc.neighbors starts from points, not from metric={metric!r}; put the matrix "
-            "of sparrot.qot into the file with sparrot.save"
-        )
-    return "sqeuclidean" if metric == "euclidean" else str(metric)
-
-
-def _warn_of_pieces(W: Any, values: Any) -> None:
-    pieces = connected_components(W, directed=False, return_labels=False)
-    if pieces > 1:
-        warnings.warn(
-            f"the graph has {pieces} connected components, and as many components of the diffusion "
-            "map only tell them apart; raise perplexity, or take eps='connected'",
-            AffinityWarning,
-            stacklevel=3,
-        )
-    slow = int((values >= _STATIONARY).sum()) - pieces
-    if slow > 0:
-        _log.warning(
-            "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "
-            "components less weight than they have",
-            _STATIONARY,
-            slow,
-        )

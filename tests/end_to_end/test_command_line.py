@@ -1,9 +1,12 @@
+import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from sparrot.cli import main
+from sparrot.experiments.demo import run_demo
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +27,24 @@ def test_the_demo_shows_that_qot_recovers_the_curve_best(demo):
     assert list(angles) == ["QOT", "k-NN", "Gaussian"]
     assert angles["QOT"] < 0.2 < angles["k-NN"] < angles["Gaussian"]
     assert "violation 0" in output
+    for part in ("1,000", "eps = 1 x mean cost", "a row", "components  1", "peak memory"):
+        assert part in output
 
 
 def test_the_demo_writes_one_whole_figure(demo):
     folder, _ = demo
     assert [path.name for path in folder.iterdir()] == ["demo.png"]
     assert (folder / "demo.png").stat().st_size > 50_000
+
+
+def test_the_demo_speaks_to_programs_too(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("sparrot.cli.demo.run_demo", partial(run_demo, 200, 20))
+    assert main(["demo", "--output", str(tmp_path), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["n"] == 200
+    assert [graph["name"] for graph in facts["graphs"]] == ["QOT", "k-NN", "Gaussian"]
+    assert main(["demo", "--output", str(tmp_path), "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 def test_errors_are_one_line_and_an_exit_code(tmp_path, capsys):

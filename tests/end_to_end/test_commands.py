@@ -18,7 +18,9 @@ from scipy.sparse import coo_array
 
 import sparrot
 from sparrot.cli import main
+from sparrot.cli.bar import Bar
 from sparrot.interop.opentsne import lay_out
+from sparrot.solvers.checkpoint import Checkpoint
 
 X = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
@@ -75,7 +77,7 @@ def test_every_command_takes_every_kind_of_file(command, suffix, tmp_path, capsy
     assert told(capsys, command, file)["n"] == 90
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES[:-1])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monkeypatch):
     pytest.importorskip("openTSNE")
     short = partial(lay_out, n_iter=5, early_exaggeration_iter=5)
@@ -85,6 +87,23 @@ def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monk
     assert facts["perplexity"] == pytest.approx(30, rel=0.01)
     array = "obsm/X_tsne" if suffix == ".h5ad" else None
     assert sparrot.read_points(output, array=array).shape == (90, 2)
+
+
+def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("openTSNE")
+    seen = []
+
+    def short(W, **options):
+        seen.append(options["n_jobs"])
+        return lay_out(W, n_iter=5, early_exaggeration_iter=5, **options)
+
+    monkeypatch.setattr("sparrot.cli.tsne.lay_out", short)
+    sparrot.save(sparrot.qot(X, perplexity=10), tmp_path / "a.npz")
+    write_points(tmp_path / "points.npy")
+    told(capsys, "tsne", tmp_path / "a.npz", "--jobs", "2")
+    told(capsys, "tsne", tmp_path / "points.npy", "--kind", "gaussian", "--jobs", "2")
+    told(capsys, "tsne", tmp_path / "a.npz")
+    assert seen == [2, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -128,6 +147,66 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
         assert told(capsys, "info", file)["perplexity"] == pytest.approx(10, rel=0.01)
         assert main(["embed", str(file), "--eps", "2"]) == 2
         assert "is an affinity already, and --eps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["embed", "cluster"])
+def test_an_affinity_of_other_points_does_not_touch_a_file_of_cells(command, tmp_path, capsys):
+    cells, affinity = write_points(tmp_path / "cells.h5ad"), tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(X[:50]), affinity)
+    before = cells.read_bytes()
+    assert main([command, str(affinity), "-o", str(cells)]) == 2
+    assert "has 90 cells, and there are 50 points" in capsys.readouterr().err
+    assert cells.read_bytes() == before
+
+
+def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_path, capsys):
+    cells = write_points(tmp_path / "cells.h5ad")
+    for _ in range(2):  # making it anew needs no choice
+        assert told(capsys, "affinity", cells, "--perplexity", "10", "-o", cells)["n"] == 90
+    assert main(["cluster", str(cells)]) == 2
+    assert "say --affinity sparrot to take it, or --array X" in capsys.readouterr().err
+    ten = pytest.approx(10, rel=0.01)
+    assert told(capsys, "cluster", cells, "--affinity", "sparrot")["perplexity"] == ten
+    assert told(capsys, "info", cells, "--affinity", "sparrot")["perplexity"] == ten
+    assert told(capsys, "cluster", cells, "--array", "X")["relative_eps"] == 1
+    assert told(capsys, "cluster", cells, "--eps", "2")["relative_eps"] == 2
+    facts = told(capsys, "info", cells)
+    assert (facts["arrays"], facts["affinities"]) == (["X"], ["sparrot"])
+    assert main(["embed", str(cells), "--affinity", "sparrot", "--eps", "2"]) == 2
+    assert "--eps is about making one" in capsys.readouterr().err
+
+
+def test_an_affinity_stays_the_input_when_coordinates_are_added_to_its_file(tmp_path, capsys):
+    cells = tmp_path / "a.h5ad"
+    sparrot.save(sparrot.qot(X, perplexity=10), cells)
+    for _ in range(2):
+        facts = told(capsys, "embed", cells, "-o", cells)
+        assert facts["perplexity"] == pytest.approx(10, rel=0.01)
+    assert told(capsys, "affinity", cells, "--array", "obsm/X_eigenmaps")["relative_eps"] == 1
+
+
+def test_as_many_clusters_as_can_be_are_drawn_too(points, tmp_path):
+    labels, figure = tmp_path / "labels.csv", tmp_path / "labels.png"
+    asked = ["cluster", points, "--eps", "50", "--clusters", "89", "-o", labels, "--plot", figure]
+    assert main([*map(str, asked), "-q"]) == 0
+    assert len(labels.read_text().split()) == 91
+    assert figure.exists()
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
+
+
+@pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path"])
+def test_results_go_where_the_page_says(command, points, tmp_path, capsys):
+    rows = [line.split("|")[1:-1] for line in PAGE.read_text().splitlines() if line[:1] == "|"]
+    (said,) = (row[1:] for row in rows if f"`{command}`" in row[0])
+    for suffixes, entry in zip(rows[0][1:], said, strict=True):
+        for suffix in re.findall(r"[.]\w+", suffixes):
+            output = tmp_path / f"result{suffix}"
+            code = main([command, str(points), "-o", str(output), "-q"])
+            refused = entry.strip().startswith("no")
+            assert (code, output.exists()) == ((2, False) if refused else (0, True))
+    assert set(re.findall(r"[.]\w+", "".join(rows[0]))) == set(SUFFIXES)
 
 
 def test_embeddings_are_those_of_the_estimators(points, tmp_path, capsys):
@@ -197,13 +276,24 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
         (["affinity", "points.npy", "--eps", "-1"], 2, "eps must be positive"),
         (["affinity", "points.npy", "--eps", "joined"], 2, "'connected'"),
         (["affinity", "points.npy", "--metric", "miles"], 2, "'cosine'"),
-        (["affinity", "points.npy", "-o", "a.csv"], 2, ".npz .h5ad .mtx"),
+        (["affinity", "points.npy", "-o", "a.npy"], 2, ".h5ad .mtx files"),
+        (["embed", "points.npy", "-o", "points.npy"], 2, "is the input, and would be lost"),
+        (["affinity", "points.npy", "-o", "a.npz", "--checkpoint", "a.npz"], 2, "name two files"),
+        (["embed", "points.npy", "--affinity", "sparrot"], 2, "--affinity is for .h5ad files"),
         (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png .pdf .svg"),
         (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),
         (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),
         (["embed", "points.npy", "--components", "1", "--plot", "a.png"], 2, "--components 2"),
         (["cluster", "points.npy", "--eps", "50", "--clusters", "90"], 2, "from 1 to 89"),
-        (["affinity", "points.npy", "--max-iter", "1", "-o", "a.npz"], 3, "raise max_iter"),
+        (
+            ["affinity", "points.npy", "--max-iter", "1", "-o", "a.npz"],
+            3,
+            "raise --max-iter or --tol, or",
+        ),
+        (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer, got 0"),
+        (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
+        (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
+        (["path", "points.npy", "--span", "1"], 2, "--span is a factor on eps, more than 1"),
     ],
 )
 def test_what_goes_wrong_is_one_line_and_a_code(
@@ -219,13 +309,95 @@ def test_what_goes_wrong_is_one_line_and_a_code(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nan.csv", "points.npy"]
 
 
-def test_a_checkpoint_is_written_and_gone_on_from(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["embed", "--components", "0"], "--components must be an integer from 1 to 88, got 0"),
+        (["embed", "--components", "89"], "--components must be an integer from 1 to 88, got 89"),
+        (["cluster", "--clusters", "0"], "--clusters must be an integer from 1 to 89, got 0"),
+        (["cluster", "--clusters", "90"], "--clusters must be an integer from 1 to 89, got 90"),
+    ],
+)
+def test_what_the_points_cannot_give_is_known_before_the_work(
+    arguments, complaint, points, monkeypatch, capsys
+):
+    monkeypatch.delattr("sparrot.cli.source.make_affinity")
+    assert main([arguments[0], str(points), *arguments[1:]]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):
+    file = tmp_path / "points.npy"
+    np.save(file, np.random.default_rng(0).standard_normal((2000, 3)))
+    before = file.read_bytes()
+    assert main(["affinity", str(file), "--checkpoint", str(file)]) == 2
+    assert "is not a checkpoint of this version" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_a_fault_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(
+    points, monkeypatch, capsys
+):
+    def fail(*_):
+        raise TypeError("a list is no number")
+
+    monkeypatch.setattr("sparrot.cli.affinity.read_affinity", fail)
+    assert main(["affinity", str(points)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("sparrot: TypeError: a list is no number; this is a fault of sparrot")
+    assert said.count("\n") == 1
+    assert main(["affinity", str(points), "-vv"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypatch, capsys):
+    def write_slowly(path, *_, **__):
+        path.write_text("half")
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    monkeypatch.setattr("sparrot.cli.output.mmwrite", write_slowly)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["affinity", str(points), "-q", "-o", str(tmp_path / "a.mtx")]) == 143
+    assert capsys.readouterr().err == "sparrot: terminated; no file was left half written\n"
+    assert list(tmp_path.iterdir()) == [points]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """The stages that were reported, as they come."""
+    seen = []
+    monkeypatch.setattr(Bar, "__call__", lambda _, report: seen.append(report.stage))
+    return seen
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, reports, monkeypatch, capsys):
     np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((2000, 10)))
-    checkpoint = tmp_path / "held"
-    asked = ("affinity", tmp_path / "points.npy", "--perplexity", "20", "--checkpoint", checkpoint)
-    first = told(capsys, *asked)
-    assert checkpoint.exists()
-    assert told(capsys, *asked)["eps"] == pytest.approx(first["eps"], rel=0.02)
+    checkpoint, output = tmp_path / "held", tmp_path / "a.npz"
+    asked = ("affinity", tmp_path / "points.npy", "-o", output)
+    fresh = told(capsys, *asked)
+    matrix = sparrot.load(output).matrix
+    output.unlink()
+    screened = reports.count("screening")
+    save = Checkpoint.save
+
+    def save_and_interrupt(self, state):
+        save(self, state)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "save", save_and_interrupt)
+        assert main([*map(str, asked), "--checkpoint", str(checkpoint)]) == 130
+    assert capsys.readouterr().err.endswith("interrupted; no file was left half written\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["held", "points.npy"]
+    reports.clear()
+    assert main([*map(str, asked), "--checkpoint", str(checkpoint), "-v"]) == 0
+    assert f"sparrot: going on from {checkpoint}, with " in capsys.readouterr().err
+    assert reports.count("screening") < screened  # it did not begin again
+    gone_on = sparrot.load(output)
+    assert gone_on.eps == pytest.approx(fresh["eps"])
+    assert abs(gone_on.matrix - matrix).max() < 1e-6
 
 
 @pytest.fixture(scope="module")

@@ -90,3 +90,18 @@ def test_links_between_pages_lead_somewhere():
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in target:
                 assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_names_in_backticks_are_those_of_the_reference():
+    """A link to another name would silently be no link."""
+    source = ROOT / "src" / "sparrot"
+    modules = {path.relative_to(source).with_suffix("") for path in source.rglob("*.py")}
+    places = {".".join(path.parts).removesuffix(".__init__") for path in modules}
+    known = public_names() | set(ROOMS) | places
+    texts = [*source.rglob("*.py"), *EXAMPLES, *(ROOT / page for page in PAGES)]
+    for path in texts:
+        for name in re.findall(r"`~?sparrot\.([\w.]*\w)", path.read_text(encoding="utf-8")):
+            owner, _, member = name.rpartition(".")
+            of_class = isinstance(getattr(sparrot, owner, None), type) if owner else False
+            found = name in known or (of_class and hasattr(getattr(sparrot, owner), member))
+            assert found, f"{path.name} names sparrot.{name}"

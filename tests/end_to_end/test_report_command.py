@@ -1,3 +1,4 @@
+import json
 import sys
 
 import numpy as np
@@ -13,8 +14,10 @@ def test_points_become_a_page(tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "points.npy"), "--eps", "2", "-o", str(page)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("60 points, eps = 2 x mean cost")
-    assert said.endswith(f"Report: {page}\n")
+    for part in ("60 in 6 dimensions", "eps = 2 x mean cost", "components  1", "violation 0"):
+        assert part in said
+    assert f"written     {page}\n" in said
+    assert "peak memory" in said
     text = page.read_text(encoding="utf-8")
     assert "<title>points.npy</title>" in text
     assert "X = sparrot.read_points(" in text
@@ -25,8 +28,20 @@ def test_warnings_are_said_once(tmp_path, capsys):
     page = str(tmp_path / "page.html")
     assert main(["report", str(tmp_path / "two.npy"), "--eps", "0.01", "-o", page]) == 0
     said = capsys.readouterr()
-    assert said.out.count("warning: the graph has") == 1
-    assert said.err == ""
+    assert said.err.count("sparrot: warning: the graph has") == said.err.count("\n") == 1
+    assert "the graph has" not in said.out
+
+
+def test_json_and_quiet_are_as_in_other_commands(tmp_path, capsys):
+    np.save(tmp_path / "points.npy", X)
+    asked = ["report", str(tmp_path / "points.npy"), "-o", str(tmp_path / "PAGE.HTML")]
+    assert main([*asked, "--tol", "1e-6", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["n"], facts["components"], facts["relative_eps"]) == (60, 1, 1)
+    assert facts["written"] == [str(tmp_path / "PAGE.HTML")]
+    assert facts["certificate"]["marginal_error"] <= 1e-6
+    assert main([*asked, "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 def test_cells_come_with_their_names_columns_and_layouts(tmp_path):
@@ -52,15 +67,19 @@ def test_cells_come_with_their_names_columns_and_layouts(tmp_path):
     ("arguments", "complaint"),
     [
         (["points.npy", "--eps", "-1"], "eps must be positive"),
-        (["points.npy", "--array", "X"], "array= is for .npz and .h5ad files"),
+        (["points.npy", "--array", "X"], "--array is for .npz and .h5ad files"),
         (["points.txt"], "points are read from .npy .npz"),
         (["missing.npy"], "no file"),
         (["broken.npy"], "not a whole .npy file"),
+        (["points.npy", "--tol", "0"], "--tol must be positive"),
+        (["points.npy", "-o", "."], "written to .html files"),
+        (["points.npy", "-o", "folder.html"], "is a folder"),
     ],
 )
 def test_errors_are_one_line_and_leave_no_page(tmp_path, monkeypatch, capsys, arguments, complaint):
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", X)
+    (tmp_path / "folder.html").mkdir()
     (tmp_path / "broken.npy").write_bytes(b"no array")
     assert main(["report", *arguments]) == 2
     said = capsys.readouterr().err

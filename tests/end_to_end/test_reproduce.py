@@ -7,7 +7,7 @@ import pytest
 
 from problems import data_folder
 from sparrot.cli import main
-from sparrot.cli.reproduce import table
+from sparrot.cli.claims import table
 from sparrot.experiments.frame import Claim
 from sparrot.experiments.names import EXPERIMENTS
 
@@ -30,7 +30,9 @@ def test_a_table_of_claims_is_printed(run):
     _, done = run
     assert "claim" in done.stdout.splitlines()[2]
     assert done.stdout.count(" | holds") + done.stdout.count(" | does not hold") == 3
-    assert "convergence: 4 of 4" in done.stderr
+    assert "claims      " in done.stdout
+    assert "peak memory" in done.stdout.splitlines()[-1]
+    assert done.stderr == ""  # no bar into a pipe
 
 
 def test_a_small_version_says_that_its_verdicts_are_not_the_papers(run):
@@ -63,6 +65,24 @@ def test_a_second_run_does_no_work_and_says_the_same(run):
     assert {path: path.stat().st_mtime_ns for path in folder.glob(".units/*/*.json")} == units
     assert again.stderr == ""
     assert again.stdout.splitlines()[:10] == done.stdout.splitlines()[:10]
+
+
+def test_json_has_the_claims_and_quiet_says_nothing(run, capsys):
+    asked = ["reproduce", "convergence", "--quick", "--output", str(run[0])]
+    assert main([*asked, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    claims = facts["experiments"]["convergence"]["claims"]
+    assert facts["hold"] + facts["do_not_hold"] == len(claims) == 3
+    assert facts["quick"] is True
+    assert facts["seconds"] > 0
+    assert main([*asked, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_units_are_told_to_those_who_ask(tmp_path, capsys):
+    asked = ["reproduce", "convergence", "--quick", "--output", str(tmp_path), "--jobs", "1"]
+    assert main([*asked, "-v"]) == 0
+    assert "sparrot: convergence: 4 of 4 units (" in capsys.readouterr().err
 
 
 def test_an_unknown_experiment_is_refused_with_the_names(capsys):

@@ -18,7 +18,7 @@ from sparrot.types import FloatArray, IntArray
 _PLAN_BYTES = 40  # for each entry of a dense entropic plan, all copies counted
 _BLOCK = 512
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
-_PILOT = 20_000  # points that may go before an approximate search
+_PILOT = 40_000  # points of a part whose eps guides an approximate search
 
 
 class _Problem:

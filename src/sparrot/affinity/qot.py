@@ -68,7 +68,9 @@ def qot(
     search : `"exact"` looks at every pair of points; `"approximate"`, for hundreds of thousands of
         points and more, only at approximate neighbours and neighbours of neighbours: row sums are
         still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
-        `"auto"` is approximate from :math:`n^2 p = 10^{13}` on, and says so in the log.
+        Up to 5,000 points it is exact all the same, unless `neighbours` are given. `"auto"` is
+        approximate from :math:`n^2 p = 10^{13}` on; the log says which, and about how long it will
+        take.
     neighbours : for an approximate search, a transformer with the interface of
         `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbours by default
         (whose graph, unlike all else here, depends on its number of threads).
@@ -137,6 +139,8 @@ def qot_path(
     max_iter: int | None = None,
     n_jobs: int | None = None,
     max_memory: float | None = None,
+    search: str = "exact",
+    neighbours: Any = None,
     progress: ProgressCallback | None = None,
 ) -> Iterator[Affinity]:
     """QOT affinities for many eps, one by one, each started from the ones before.
@@ -145,7 +149,8 @@ def qot_path(
 
     Parameters
     ----------
-    X, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, progress : as for `qot`.
+    X, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbours, progress : as
+        for `qot`.
     eps_grid : relative eps, in any order; results come in the same order.
 
     Yields
@@ -165,10 +170,12 @@ def qot_path(
     if not isinstance(eps_grid, Iterable):
         raise InvalidInputError(f"eps_grid must be several eps, got {eps_grid!r}; for one use qot")
     grid = [as_positive(eps, "eps", hint) for eps in eps_grid]
-    options = as_options(solver, tol, max_iter, max_memory, progress)
-    cost = make_cost(as_points(X, as_public_metric(metric)), metric)
+    options = as_options(solver, tol, max_iter, max_memory, progress, search, neighbours)
+    points = as_points(X, as_public_metric(metric))
     threads = Threads(n_jobs)
-    along = Along(TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads))
+    with threads:
+        cost = make_cost(points, metric)
+        along = Along(TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads))
 
     def solutions() -> Iterator[Affinity]:
         for eps in grid:

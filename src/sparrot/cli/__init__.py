@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-import json
 import os
+import signal
 import sys
-from argparse import Namespace
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import NoReturn
 
-from sparrot.cli.parser import make_parser
+from sparrot.cli.complaints import Terminated, complain
+from sparrot.cli.parser import parse
 from sparrot.cli.session import Session
-from sparrot.errors import NotConvergedError, SparrotError
-
-_BAD_INPUT, _NOT_CONVERGED, _INTERRUPTED = 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns 0, or 2 for bad input, 3 if not converged, 130 if interrupted."""
-    options = make_parser().parse_args(arguments)
+    """Run a command; returns 0, or what `complaints.EXIT_CODES` says."""
+    options = parse(arguments)
     try:
-        with Session(options) as session:
+        with _ended_in_order(), Session(options) as session:
             import_module(f"sparrot.cli.{options.command}").run(options, session)
         sys.stdout.flush()
-    except NotConvergedError as error:
-        return _complain(error, _NOT_CONVERGED, options)
-    except (SparrotError, MemoryError) as error:
-        return _complain(error, _BAD_INPUT, options)
     except BrokenPipeError:  # the reader had enough, as in `sparrot ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        where = f"{error.filename}: {error.strerror}" if error.filename else error
-        return _complain(where, _BAD_INPUT, options)
-    except KeyboardInterrupt:
-        return _complain("interrupted; no file was left half written", _INTERRUPTED, options)
+    except (Exception, KeyboardInterrupt) as error:
+        return complain(error, options)
     return 0
 
 
-def _complain(error: object, code: int, options: Namespace) -> int:
-    """One line on stderr; for programs, the same on stdout."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    print(f"sparrot: {said}", file=sys.stderr)
-    if getattr(options, "json", False):
-        print(json.dumps({"command": options.command, "error": said, "exit_code": code}))
-    return code
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """A request to end is an exception, so that half-written files go."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals arrive elsewhere
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough, and files are being cleared
+    raise Terminated

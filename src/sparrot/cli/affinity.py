@@ -6,29 +6,20 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli.output import (
-    AFFINITIES,
-    FIGURES,
-    require_writable,
-    write_affinity,
-    write_figure,
-)
+from sparrot.cli.output import write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity
 from sparrot.cli.summary import tell
+from sparrot.cli.targets import AFFINITIES, check_targets
 from sparrot.plot.style import new_axes
 
 
 def run(options: Namespace, session: Session) -> None:
     """Make the affinity, write it, draw it, and say what it is like."""
-    require_writable(options.output, AFFINITIES)
-    require_writable(options.plot, FIGURES)
+    check_targets(options, AFFINITIES)
     source = read_affinity(options, session)
     session.stage("writing")
-    if options.output is not None:
-        write_affinity(source.affinity, options.output, source.path)
-    if options.plot is not None:
-        write_figure(_draw(source.affinity), options.plot)
+    write_results(options, source.affinity, lambda: _draw(source.affinity))
     tell(session, source, options)
 
 

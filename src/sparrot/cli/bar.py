@@ -57,11 +57,11 @@ class Bar:
             self._passes += begins_pass(self._last, report)
             self._last = report
 
-    def above(self, line: str) -> None:
-        """Print a line, and let the bar go on below it."""
+    def above(self, line: str, stream: TextIO | None = None) -> None:
+        """Print a line, there or to another stream, and let the bar go on below it."""
         with self._lock:
             self._wipe()
-            print(line, file=self._stream, flush=True)
+            print(line, file=stream or self._stream, flush=True)
 
     def __enter__(self) -> Bar:
         """The bar; nothing is drawn before the first stage."""

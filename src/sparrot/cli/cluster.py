@@ -8,26 +8,23 @@ from typing import Any
 import numpy as np
 
 import sparrot
-from sparrot.cli.output import FIGURES, TABLES, Table, require_writable, write_figure, write_table
+from sparrot.cli.output import Table, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import Source, read_affinity
 from sparrot.cli.summary import tell
+from sparrot.cli.targets import TABLES, check_targets
 from sparrot.plot.style import new_axes
 
 
 def run(options: Namespace, session: Session) -> None:
     """Cluster, write the labels, draw, and say how large the clusters are."""
-    require_writable(options.output, TABLES)
-    require_writable(options.plot, FIGURES)
+    check_targets(options, TABLES)
     source = read_affinity(options, session)
     session.stage("clusters")
     model = sparrot.SpectralClustering(options.clusters, affinity="precomputed")
     model.fit(source.affinity.matrix)
-    if options.output is not None:
-        table = Table("obs/sparrot_cluster", ["cluster"], model.labels_)
-        write_table(table, options.output, source.path)
-    if options.plot is not None:
-        write_figure(_draw(source, model), options.plot)
+    table = Table({"cluster": model.labels_}, "obs/sparrot_cluster")
+    write_results(options, table, lambda: _draw(source, model))
     sizes = np.bincount(model.labels_).tolist()
     facts = {
         "clusters": model.n_clusters_,
@@ -40,7 +37,8 @@ def run(options: Namespace, session: Session) -> None:
 def _draw(source: Source, model: sparrot.SpectralClustering) -> Any:
     axes = new_axes(n=2)
     sparrot.plot.affinity(source.affinity, model.labels_, ax=axes[0])
-    sparrot.plot.spectrum(model.eigenvalues_, gap=model.n_clusters_, ax=axes[1])
+    gap = model.n_clusters_ if model.n_clusters_ < len(model.eigenvalues_) else None
+    sparrot.plot.spectrum(model.eigenvalues_, gap=gap, ax=axes[1])
     return axes
 
 

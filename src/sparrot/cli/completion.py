@@ -34,17 +34,18 @@ class Command:
 def run(options: Namespace, session: Session) -> None:
     """Print the script."""
     writer = {"bash": bash, "zsh": zsh, "fish": fish}[options.shell]
-    print("\n".join(writer(commands(make_parser()))))
+    print("\n".join(writer(*grammar(make_parser()))))
 
 
-def commands(parser: argparse.ArgumentParser) -> tuple[Command, ...]:
-    """The commands of a parser."""
+def grammar(parser: argparse.ArgumentParser) -> tuple[tuple[Command, ...], tuple[Word, ...]]:
+    """The commands of a parser, and the options that stand in place of one."""
     (table,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     helps = {action.dest: action.help or "" for action in table._choices_actions}
-    return tuple(
+    known = tuple(
         Command(name, helps[name], tuple(map(_word, sub._actions)))
         for name, sub in table.choices.items()
     )
+    return known, tuple(_word(action) for action in parser._actions if action is not table)
 
 
 def _word(action: argparse.Action) -> Word:
@@ -52,36 +53,46 @@ def _word(action: argparse.Action) -> Word:
     return Word(tuple(action.option_strings), action.help or "", choices, action.nargs != 0)
 
 
-def bash(known: tuple[Command, ...]) -> Iterator[str]:
+def bash(known: tuple[Command, ...], instead: tuple[Word, ...]) -> Iterator[str]:
     """A function for `complete`; where it has nothing to say, file names."""
     yield "_sparrot() {"
-    yield '    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" words=""'
+    yield '    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}"'
+    yield '    local words="" word'
     yield "    COMPREPLY=()"
-    yield '    if [[ $COMP_CWORD -eq 1 ]]; then words="' + _names(known) + ' --help --version"; fi'
+    yield f'    if [[ $COMP_CWORD -eq 1 ]]; then words="{_names(known)} {_flags(instead)}"; fi'
     yield '    case "${COMP_WORDS[1]} $prev" in'
     for command in known:
-        for word in command.words:
-            keys = "|".join(f'"{command.name} {flag}"' for flag in word.flags)
-            if word.choices and keys:
-                yield f'        {keys}) words="{" ".join(word.choices)}" ;;'
-            elif word.takes_value and keys:
-                yield f"        {keys}) return ;;"
-            elif word.choices:
-                key = f'"{command.name} {command.name}"'
-                yield f'        {key}) words="{" ".join(word.choices)}" ;;'
+        yield from _bash_values(command)
     yield "    esac"
     yield '    if [[ -z $words && $cur == -* ]]; then case "${COMP_WORDS[1]}" in'
     for command in known:
-        flags = " ".join(flag for word in command.words for flag in word.flags)
-        yield f'        {command.name}) words="{flags}" ;;'
-    yield "    esac; fi"
+        yield f'        {command.name}) words="{_flags(command.words)}" ;;'
+    yield '    esac; elif [[ -z $words ]]; then case "${COMP_WORDS[1]}" in'
+    for command in known:
+        for choices in (word.choices for word in command.words if not word.flags and word.choices):
+            yield f'        {command.name}) words="{" ".join(choices)}" ;;'
+    yield "    esac"
+    yield '        for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do  # one is enough'
+    yield '            if [[ " $words " == *" $word "* ]]; then words=""; fi'
+    yield "        done"
+    yield "    fi"
     yield '    if [[ -n $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); fi'
     yield "}"
     yield "complete -o default -F _sparrot sparrot"
 
 
-def zsh(known: tuple[Command, ...]) -> Iterator[str]:
-    """A function for `compdef`, with the help of every word."""
+def _bash_values(command: Command) -> Iterator[str]:
+    """What may follow the options of a command that take a value."""
+    for word in command.words:
+        keys = "|".join(f'"{command.name} {flag}"' for flag in word.flags)
+        if word.choices and keys:
+            yield f'        {keys}) words="{" ".join(word.choices)}" ;;'
+        elif word.takes_value and keys:
+            yield f"        {keys}) return ;;"
+
+
+def zsh(known: tuple[Command, ...], instead: tuple[Word, ...]) -> Iterator[str]:
+    """A function for `compdef`, with the help of every word; loads completion where it is not."""
     yield "#compdef sparrot"
     yield "_sparrot() {"
     yield "    if (( CURRENT == 2 )); then"
@@ -89,7 +100,11 @@ def zsh(known: tuple[Command, ...]) -> Iterator[str]:
     for command in known:
         yield f"            {_quoted(f'{command.name}:{command.help}')}"
     yield "        )"
-    yield "        _describe 'command' commands"
+    yield "        local -a instead=("
+    for word in instead:
+        yield from (f"            {_quoted(f'{flag}:{word.help}')}" for flag in word.flags)
+    yield "        )"
+    yield "        _describe 'command' commands -- instead"
     yield "        return"
     yield "    fi"
     yield '    local command="$words[2]"'
@@ -100,6 +115,7 @@ def zsh(known: tuple[Command, ...]) -> Iterator[str]:
         yield f"        {command.name}) _arguments {specs} ;;"
     yield "    esac"
     yield "}"
+    yield "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }"
     yield "compdef _sparrot sparrot"
 
 
@@ -112,9 +128,11 @@ def _zsh_specs(word: Word) -> Iterator[str]:
         yield f"{flag}[{_plain(word.help)}]{value}"
 
 
-def fish(known: tuple[Command, ...]) -> Iterator[str]:
+def fish(known: tuple[Command, ...], instead: tuple[Word, ...]) -> Iterator[str]:
     """One `complete` for every word."""
     first = f"not __fish_seen_subcommand_from {_names(known)}"
+    for word in instead:
+        yield f"complete -c sparrot -f -n '{first}' {_fish_word(word)}"
     for command in known:
         about = _quoted(command.help)
         yield f"complete -c sparrot -f -n '{first}' -a {command.name} -d {about}"
@@ -136,6 +154,10 @@ def _fish_word(word: Word) -> str:
 
 def _names(known: tuple[Command, ...]) -> str:
     return " ".join(command.name for command in known)
+
+
+def _flags(words: tuple[Word, ...]) -> str:
+    return " ".join(flag for word in words for flag in word.flags)
 
 
 def _plain(text: str) -> str:

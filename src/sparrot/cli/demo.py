@@ -4,36 +4,43 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from sparrot.cli.session import Session
-from sparrot.experiments.demo import Demo, run_demo
-from sparrot.extras import load_extra
+from sparrot.cli.summary import affinity_facts, affinity_lines
+from sparrot.cli.targets import FIGURES, require_writable
+from sparrot.experiments.demo import Demo, Outcome, run_demo
 from sparrot.files import whole_file
 from sparrot.plot.demo import draw_demo
 
 
 def run(options: Namespace, session: Session) -> None:
     """Run the demo, print its table and write its figure."""
-    folder: Path = options.output
+    target: Path = options.output / "demo.png"
+    require_writable(target, FIGURES)
     session.stage("the spiral")
-    load_extra("matplotlib", "plot").use("Agg")
-    folder.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
     result = run_demo()
-    session.close()
     n, d = result.spiral.X.shape
-    print(f"The paper's spiral: {n} points, {d} dimensions, noise that varies along the curve.\n")
-    print(_table(result))
-    certificate = result.affinity.certificate
-    assert certificate is not None
-    print(
-        f"\nQOT is optimal: row sums are one to {certificate.marginal_error:.0e}, and none of the "
-        f"{certificate.pairs_checked:,} pairs\nis violated "
-        f"(violation {certificate.violation:.0f}). An angle of 0 is the clean curve; "
-        "1.57 is nothing in common."
+    session.say(
+        f"The paper's spiral: {n} points, {d} dimensions, noise that varies along the curve.\n\n"
+        f"{_table(result)}\n\n"
+        "An angle of 0 is the clean curve; 1.57 is nothing in common. About QOT:\n"
     )
-    with whole_file(folder / "demo.png") as path:
+    with whole_file(target) as path:
         draw_demo(result).savefig(path, dpi=150)
-    print(f"\nFigure: {folder / 'demo.png'}")
+    facts = {"written": [str(target)], "graphs": [_facts(outcome) for outcome in result.outcomes]}
+    lines = affinity_lines(result.affinity) | {"written": str(target)}
+    session.finish(facts | affinity_facts(result.affinity), lines)
+
+
+def _facts(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "name": outcome.name,
+        "parameter": outcome.parameter,
+        "angle": outcome.angle,
+        "neighbours": outcome.neighbours,
+        "seconds": outcome.seconds,
+    }
 
 
 def _table(result: Demo) -> str:

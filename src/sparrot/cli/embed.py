@@ -6,26 +6,22 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli.output import FIGURES, TABLES, Table, require_writable, write_figure, write_table
+from sparrot.cli.output import coordinates, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity
 from sparrot.cli.summary import tell
+from sparrot.cli.targets import TABLES, check_targets
 from sparrot.errors import InvalidInputError
 
 
 def run(options: Namespace, session: Session) -> None:
     """Embed, write, draw, and say how."""
-    require_writable(options.output, TABLES)
-    require_writable(options.plot, FIGURES)
+    check_targets(options, TABLES)
     model = _model(options)
     source = read_affinity(options, session)
     session.stage("eigenvectors")
     Y = model.fit_transform(source.affinity.matrix)
-    if options.output is not None:
-        names = [f"{options.method}_{k + 1}" for k in range(Y.shape[1])]
-        write_table(Table(f"obsm/X_{options.method}", names, Y), options.output, source.path)
-    if options.plot is not None:
-        write_figure(sparrot.plot.embedding(Y), options.plot)
+    write_results(options, coordinates(Y, options.method), lambda: sparrot.plot.embedding(Y))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}
     said = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")

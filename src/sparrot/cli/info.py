@@ -11,24 +11,26 @@ from scipy.sparse import issparse
 
 import sparrot
 from sparrot.cli.session import Session
-from sparrot.cli.source import is_affinity
+from sparrot.cli.stored import contents
 from sparrot.cli.summary import affinity_facts, affinity_lines
-from sparrot.extras import load_extra
+from sparrot.cli.targets import ending
+from sparrot.interop.archive import holds_affinity
 
 
 def run(options: Namespace, session: Session) -> None:
     """Say what a file holds: an affinity, or points."""
     session.stage(f"reading {options.path}")
     path: Path = options.path
-    if options.array is None and is_affinity(path):
-        affinity = sparrot.load(path)
+    keys, arrays = contents(path) if _is_cells(path) else ([], [])
+    if options.affinity is not None or (options.array is None and _is_affinity(path, keys, arrays)):
+        affinity = sparrot.load(path, key=options.affinity)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
         facts = points_facts(sparrot.read_points(path, array=options.array))
         lines = _points_lines(facts)
-        if path.suffix == ".h5ad":
-            arrays = _arrays(path)
-            facts["arrays"], lines["arrays"] = arrays, ", ".join(arrays)
+    for name, found in {"arrays": arrays, "affinities": keys}.items():
+        if found:
+            facts[name], lines[name] = found, ", ".join(found)
     size = path.stat().st_size
     lines = {"file": f"{path}, {size / 1e6:,.3g} MB"} | lines
     session.finish({"input": str(path), "bytes": size} | facts, lines)
@@ -80,8 +82,12 @@ def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _arrays(path: Path) -> list[str]:
-    """What `--array` may name."""
-    with load_extra("h5py", "scanpy").File(path, "r") as file:
-        found = [f"{room}/{name}" for room in ("obsm", "layers") for name in file.get(room, ())]
-        return [*(["X"] if "X" in file else []), *found]
+def _is_cells(path: Path) -> bool:
+    return ending(path) == ".h5ad" and path.is_file()
+
+
+def _is_affinity(path: Path, keys: list[str], arrays: list[str]) -> bool:
+    """Whether there is an affinity, and no points to tell of instead."""
+    if ending(path) == ".npz":
+        return holds_affinity(path)
+    return bool(keys) and "X" not in arrays

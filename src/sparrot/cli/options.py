@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,27 @@ KINDS = (*SYMMETRIC, "magic")
 POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx"
 
 
-def add_input(parser: Any, more: str = "") -> None:
+def add_command(commands: Any, name: str, help_: str, description: str, *examples: str) -> Any:
+    """A command with examples of its use; what it does not know is its own complaint."""
+    lines = "\n".join(f"  sparrot {name} {example}".rstrip() for example in examples)
+    parser = commands.add_parser(
+        name,
+        help=help_,
+        description=description,
+        epilog=f"example{'s' * (len(examples) > 1)}:\n{lines}",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(complain=parser.error)
+    return parser
+
+
+def add_input(parser: Any, more: str = "", array: str = "X") -> None:
     """The file, which array of it, and how much of that."""
     parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {POINTS}{more}")
     parser.add_argument(
         "--array",
         metavar="NAME",
-        help="which array of a .npz or .h5ad file, as in obsm/X_pca (default: X)",
+        help=f"which array of a .npz or .h5ad file, as in obsm/X_pca (default: {array})",
     )
     parser.add_argument(
         "--pca",
@@ -27,7 +42,17 @@ def add_input(parser: Any, more: str = "") -> None:
     )
 
 
-def add_scale(parser: Any, default: str = "default: 1") -> None:
+def add_stored(parser: Any) -> None:
+    """Which affinity, where a file has some."""
+    parser.add_argument(
+        "--affinity",
+        metavar="KEY",
+        help="take the affinity that a .h5ad file holds under this key of uns (`sparrot affinity` "
+        "writes 'sparrot'), and make none",
+    )
+
+
+def add_scale(parser: Any, default: str = "1") -> None:
     """One of eps and perplexity."""
     scale = parser.add_mutually_exclusive_group()
     scale.add_argument(
@@ -35,14 +60,14 @@ def add_scale(parser: Any, default: str = "default: 1") -> None:
         type=number_or_word,
         metavar="EPS",
         help="regularisation relative to the mean cost, or 'connected' for the smallest that "
-        f"connects the graph ({default})",
+        f"connects the graph (default: {default})",
     )
     scale.add_argument(
         "--perplexity", type=float, metavar="P", help="instead: mean effective neighbours a row"
     )
 
 
-def add_cost(parser: Any) -> None:
+def add_cost(parser: Any, threads: str = "all cores") -> None:
     """The metric, and threads."""
     parser.add_argument(
         "--metric",
@@ -50,18 +75,26 @@ def add_cost(parser: Any) -> None:
         help="sqeuclidean (default), cosine, precomputed, or any of scikit-learn's",
     )
     parser.add_argument(
-        "--jobs", dest="n_jobs", type=int, metavar="N", help="threads (default: all cores)"
+        "--jobs", dest="n_jobs", type=int, metavar="N", help=f"threads (default: {threads})"
     )
 
 
+def add_tolerance(parser: Any) -> None:
+    """When a solve is done."""
+    parser.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
+
+
 def add_affinity(
-    parser: Any, kinds: tuple[str, ...] = SYMMETRIC, default: str = "default: 1"
+    parser: Any,
+    kinds: tuple[str, ...] = SYMMETRIC,
+    default: str = "1, for eot --perplexity 30",
+    threads: str = "all cores",
 ) -> None:
     """All that an affinity can be asked for; what was not given stays None."""
     group = parser.add_argument_group("the affinity")
     group.add_argument("--kind", choices=kinds, help="which affinity (default: qot)")
     add_scale(group, f"{default}; for gaussian and epanechnikov it sets the bandwidth")
-    add_cost(group)
+    add_cost(group, threads)
     group.add_argument(
         "--neighbours", dest="k", type=int, metavar="K", help="knn and magic: how many"
     )
@@ -80,7 +113,7 @@ def add_affinity(
         metavar="FILE",
         help="qot: save what is found, and go on from it after an interruption",
     )
-    group.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
+    add_tolerance(group)
     group.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
 
 

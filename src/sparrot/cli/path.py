@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 
 import sparrot
-from sparrot.cli.output import (
-    FIGURES,
-    RECORDS,
-    Table,
-    require_writable,
-    write_figure,
-    write_table,
-)
+from sparrot.cli.output import Table, write_results
 from sparrot.cli.session import Session
-from sparrot.cli.source import read_points
-from sparrot.cli.summary import certificate_line
+from sparrot.cli.source import read_points, summarise
+from sparrot.cli.summary import along_eps_facts, along_eps_lines, files_facts, files_lines
+from sparrot.cli.targets import RECORDS, check_targets
 from sparrot.embedding import Step, Summary
 
 _QUANTILES = ("least", "10%", "median", "90%", "most")
@@ -26,26 +20,13 @@ _QUANTILES = ("least", "10%", "median", "90%", "most")
 
 def run(options: Namespace, session: Session) -> None:
     """Solve along eps, write a row for each, and print them."""
-    require_writable(options.output, RECORDS)
-    require_writable(options.plot, FIGURES)
+    check_targets(options, RECORDS)
     points = read_points(options, session)
     session.stage("path")
-    summary = sparrot.summarise(
-        points,
-        options.eps,
-        perplexity=options.perplexity,
-        metric=options.metric or "sqeuclidean",
-        each_side=options.steps,
-        span=options.span,
-        n_jobs=options.n_jobs,
-        progress=session.bar,
-    )
+    summary = summarise(points, options, session, each_side=options.steps, span=options.span)
     records = [step_record(step) for step in summary.steps]
-    if options.output is not None:
-        values = np.array([list(record.values()) for record in records])
-        write_table(Table("", list(records[0]), values), options.output, options.path)
-    if options.plot is not None:
-        write_figure(sparrot.plot.eps_path(summary), options.plot)
+    table = Table({name: np.array([r[name] for r in records]) for name in records[0]})
+    write_results(options, table, lambda: sparrot.plot.eps_path(summary))
     for warning in summary.steps[summary.chosen].warnings:
         session.warn(warning)
     _tell(session, options, summary, records)
@@ -72,19 +53,8 @@ def step_record(step: Step) -> dict[str, float]:
 def _tell(
     session: Session, options: Namespace, summary: Summary, records: list[dict[str, Any]]
 ) -> None:
-    written = [str(path) for path in (options.output, options.plot) if path is not None]
-    n, p = summary.shape
-    chosen = summary.steps[summary.chosen]
-    facts = {
-        "input": str(options.path),
-        "written": written,
-        "n": n,
-        "metric": summary.metric,
-        "mean_cost": summary.mean_cost,
-        "chosen": summary.chosen,
-        "steps": records,
-    }
-    lines = {"points": f"{n:,} in {p:,} dimensions"}
+    facts = along_eps_facts(summary) | {"chosen": summary.chosen, "steps": records}
+    lines = along_eps_lines(summary)
     lines["eps"] = "neighbours  perplexity  components  2nd eigenvalue"
     for k, r in enumerate(records):
         mark = "  <- chosen" if k == summary.chosen else ""
@@ -92,6 +62,4 @@ def _tell(
             f"{r['neighbours']:>10.1f}  {r['perplexity']:>10.1f}  {r['components']:>10}"
             f"  {r['eigenvalue 2']:>14.6f}{mark}"
         )
-    lines["certificate"] = certificate_line(chosen.certificate)
-    lines |= {"written": ", ".join(written)} if written else {}
-    session.finish(facts, lines)
+    session.finish(files_facts(options) | facts, lines | files_lines(options))

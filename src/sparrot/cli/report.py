@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from sparrot.cli.session import Session
-from sparrot.cli.source import read_points
-from sparrot.embedding import summarise
+from sparrot.cli.source import read_points, summarise
+from sparrot.cli.summary import along_eps_facts, along_eps_lines, files_facts, files_lines
+from sparrot.cli.targets import PAGES, ending, require_other_file, require_writable
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.report import write_report
@@ -29,21 +30,16 @@ class Annotations:
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Read points, summarise their affinity, write the page and say where it is."""
+    """Read points, summarise their affinity, write the page and say what is on it."""
     path: Path = options.path
+    require_writable(options.output, PAGES)
+    require_other_file(options.output, path)
     array = options.array or _default_array(path)
     X = read_points(options, session, array)
     session.stage("reading columns")
     about = read_annotations(path, array, options.pca)
     session.stage("affinities along eps")
-    summary = summarise(
-        X,
-        options.eps,
-        perplexity=options.perplexity,
-        metric=options.metric or "sqeuclidean",
-        n_jobs=options.n_jobs,
-        progress=session.bar,
-    )
+    summary = summarise(X, options, session)
     session.stage("writing the page")
     write_report(
         options.output,
@@ -54,16 +50,10 @@ def run(options: Namespace, session: Session) -> None:
         title=path.name,
         load=about.load,
     )
-    session.close()
-    chosen = summary.steps[summary.chosen]
-    print(
-        f"{summary.shape[0]:,} points, eps = {chosen.eps:.3g} x mean cost, "
-        f"{chosen.neighbours.mean():.1f} neighbours a row, marginal error "
-        f"{chosen.certificate.marginal_error:.1e}"
-    )
-    for warning in chosen.warnings:
-        print(f"warning: {warning}")
-    print(f"Report: {options.output}")
+    for warning in summary.steps[summary.chosen].warnings:
+        session.warn(warning)
+    facts = files_facts(options) | along_eps_facts(summary)
+    session.finish(facts, along_eps_lines(summary) | files_lines(options))
 
 
 def read_annotations(path: Path, array: str | None, pca: int | None = None) -> Annotations:
@@ -75,7 +65,7 @@ def read_annotations(path: Path, array: str | None, pca: int | None = None) -> A
             "from sklearn.decomposition import PCA",
             f"X = PCA({pca}, random_state=0).fit_transform(X)",
         ]
-    if path.suffix != ".h5ad":
+    if ending(path) != ".h5ad":
         return Annotations(load)
     data = load_extra("anndata", "scanpy").read_h5ad(path, backed="r")
     try:
@@ -94,7 +84,7 @@ def read_annotations(path: Path, array: str | None, pca: int | None = None) -> A
 
 def _default_array(path: Path) -> str | None:
     """The principal components of cells, where there are some."""
-    if path.suffix != ".h5ad" or not path.is_file():
+    if ending(path) != ".h5ad" or not path.is_file():
         return None
     load_extra("anndata", "scanpy")
     try:

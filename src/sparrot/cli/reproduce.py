@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
-import textwrap
+import logging
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -15,66 +14,76 @@ from pathlib import Path
 from typing import Any
 
 from sparrot import __version__
+from sparrot.cli.claims import table
 from sparrot.cli.session import Session
 from sparrot.errors import MissingDataError, MissingExtraError
 from sparrot.experiments.frame import Claim, Experiment, Numbers, find_experiment, module_of
 from sparrot.experiments.names import EXPERIMENTS
-from sparrot.experiments.work import Work, fingerprint
+from sparrot.experiments.work import Report, Work, fingerprint
 from sparrot.extras import load_extra
 from sparrot.files import whole_file
 
-_COLUMNS = {"claim": 40, "paper": 16, "ours": 34, "verdict": 13}
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
+_log = logging.getLogger(__name__)
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Run what was named."""
-    reproduce(options.name, options.quick, options.output, options.jobs)
-
-
-def reproduce(name: str, quick: bool, folder: Path, n_jobs: int | None) -> None:
-    """Run one experiment or all of them."""
+    """Run one experiment, or all that can be run here; what cannot is named at the end."""
     load_extra("matplotlib", "plot").use("Agg")
-    folder.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
-    if name == "all":
-        _reproduce_all(quick, folder, n_jobs)
-    else:
-        _reproduce_one(find_experiment(name), quick, folder, n_jobs)
-
-
-def _reproduce_all(quick: bool, folder: Path, n_jobs: int | None) -> None:
-    """All that can be run here; what cannot is named at the end."""
-    claims: list[Claim] = []
+    options.output.mkdir(parents=True, exist_ok=True)  # fail before the work, not after it
+    done: dict[str, Any] = {}
     skipped: dict[str, str] = {}
-    for name in EXPERIMENTS:
+    for name in EXPERIMENTS if options.name == "all" else (options.name,):
         try:
-            claims += _reproduce_one(find_experiment(name), quick, folder, n_jobs)
+            done[name] = _reproduce(find_experiment(name), options, session)
         except (MissingDataError, MissingExtraError) as error:
+            if options.name != "all":
+                raise
             skipped[name] = str(error)
-    held, failed = (sum(c.holds is v for c in claims) for v in (True, False))
-    print(f"{held} of {held + failed} claims hold; {len(claims) - held - failed} not tested.")
-    for name, reason in skipped.items():
-        print(f"skipped: {name}: {reason}")
+    _tell(session, options, done, skipped)
 
 
-def _reproduce_one(
-    experiment: Experiment, quick: bool, folder: Path, n_jobs: int | None
-) -> Sequence[Claim]:
+def _reproduce(experiment: Experiment, options: Namespace, session: Session) -> dict[str, Any]:
+    quick, folder = options.quick, options.output
     parameters = experiment.quick if quick else experiment.full
     stem = f"{experiment.name}-quick" if quick else experiment.name
     start = time.perf_counter()
+    session.stage(experiment.name)
     units = folder / ".units" / fingerprint(experiment.name, __version__, parameters)
-    work = Work(units, _progress(experiment.name), n_jobs)
+    work = Work(units, _reporter(experiment.name, session), options.jobs)
     numbers = experiment.run(parameters, work)
     claims = experiment.claims(numbers)
     seconds = time.perf_counter() - start
     written = [*_write_numbers(experiment, parameters, numbers, claims, folder, stem)]
     written += _draw(experiment.name, numbers, folder, stem)
-    print(f"{experiment.title}{_SMALL if quick else ''}\n")
-    print("\n".join(table(claims)))
-    print(f"\n{seconds:.0f} s; written to {folder}: {', '.join(written)}\n")
-    return claims
+    session.say(f"{experiment.title}{_SMALL if quick else ''}\n")
+    session.say("\n".join(table(claims)))
+    session.say(f"\n{seconds:.0f} s; written to {folder}: {', '.join(written)}\n")
+    said = [asdict(claim) | {"verdict": claim.verdict} for claim in claims]
+    return {"claims": said, "written": [str(folder / name) for name in written]}
+
+
+def _tell(
+    session: Session, options: Namespace, done: dict[str, Any], skipped: dict[str, str]
+) -> None:
+    verdicts = [claim["holds"] for entry in done.values() for claim in entry["claims"]]
+    held, failed = verdicts.count(True), verdicts.count(False)
+    rest = len(verdicts) - held - failed
+    lines = {"claims": f"{held} of {held + failed} hold; {rest} not tested"}
+    lines |= {f"skipped {name}": f" {reason}" for name, reason in skipped.items()}
+    facts = {"quick": options.quick, "hold": held, "do_not_hold": failed, "not_tested": rest}
+    session.finish(facts | {"experiments": done, "skipped": skipped}, lines)
+
+
+def _reporter(name: str, session: Session) -> Report:
+    """Finished units, for the bar and the log."""
+
+    def report(unit: str, done: int, total: int) -> None:
+        session.stage(f"{name}: {done} of {total} units")
+        _log.info("%s: %d of %d units (%s)", name, done, total, unit)
+
+    return report
 
 
 def _write_numbers(
@@ -129,48 +138,3 @@ def _draw(name: str, numbers: Numbers, folder: Path, stem: str) -> Iterator[str]
             with whole_file(folder / file) as path:
                 figure.savefig(path, **options)
             yield file
-
-
-def table(claims: Sequence[Claim]) -> Iterator[str]:
-    """The lines of the table claim | paper | ours | verdict."""
-    yield from _row(dict(zip(_COLUMNS, _COLUMNS, strict=True)))
-    yield "-+-".join("-" * width for width in _COLUMNS.values())
-    for claim in claims:
-        sentence = f'"{claim.sentence}"'
-        yield from _row(
-            {
-                "claim": sentence,
-                "paper": claim.paper,
-                "ours": claim.ours,
-                "verdict": claim.verdict,
-            }
-        )
-        note = f"counts as: {claim.criterion}" + (f"; note: {claim.reason}" if claim.reason else "")
-        yield from textwrap.wrap(note, 110, initial_indent="  ", subsequent_indent="  ")
-        yield ""
-
-
-def _row(cells: dict[str, str]) -> Iterator[str]:
-    wrapped = [textwrap.wrap(cells[key], width) or [""] for key, width in _COLUMNS.items()]
-    for k in range(max(map(len, wrapped))):
-        lines = [lines[k] if k < len(lines) else "" for lines in wrapped]
-        padded = [line.ljust(width) for line, width in zip(lines, _COLUMNS.values(), strict=True)]
-        yield " | ".join(padded).rstrip()
-
-
-def _progress(name: str) -> Any:
-    """Reports to the terminal; to a file, a line every ten seconds at most."""
-    start = last = time.perf_counter()
-    terminal = sys.stderr.isatty()
-
-    def report(unit: str, done: int, total: int) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if not terminal and now - last < 10 and done < total:
-            return
-        last = now
-        said = f"{name}: {done} of {total} ({unit}), {now - start:.0f} s"
-        end = "\n" if done == total or not terminal else ""
-        print(f"\r\x1b[K{said}" if terminal else said, end=end, file=sys.stderr, flush=True)
-
-    return report

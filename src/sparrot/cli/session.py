@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from sparrot.cli.bar import Bar
+from sparrot.cli.complaints import in_flags
 from sparrot.errors import AffinityWarning
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -44,6 +45,11 @@ class Session:
     def stage(self, name: str) -> None:
         """Say what is done now; from two seconds on the bar shows it."""
         self.bar.stage(name)
+
+    def say(self, text: str) -> None:
+        """Print a part of the result, unless quiet or all goes into JSON."""
+        if not self.quiet and not self._json:
+            self.bar.above(text, sys.stdout)
 
     def finish(self, facts: dict[str, Any], lines: dict[str, str]) -> None:
         """Tell the result: facts as JSON if that was asked for, else lines, or nothing if quiet."""
@@ -86,7 +92,7 @@ class Session:
 
     def warn(self, message: Warning | str) -> None:
         """Say a warning in one line, and remember it."""
-        said = " ".join(str(message).split())
+        said = in_flags(" ".join(str(message).split()))
         self.warnings.append(said)
         if not self.quiet:
             self.bar.above(f"sparrot: warning: {said}")

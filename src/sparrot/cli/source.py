@@ -12,28 +12,15 @@ from typing import Any
 from sklearn.decomposition import PCA
 
 import sparrot
-from sparrot.cli.output import require_same_cells
+from sparrot.cli.complaints import FLAGS
 from sparrot.cli.session import Session
+from sparrot.cli.stored import MAKING, takes_stored
+from sparrot.cli.targets import require_same_cells
+from sparrot.embedding import Summary
 from sparrot.errors import InvalidInputError
-from sparrot.extras import load_extra
-from sparrot.interop.archive import holds_affinity
 from sparrot.validation import as_count
 
-# What the parser calls an argument of the functions, and how it is given.
-_FLAGS = {
-    "eps": "--eps",
-    "perplexity": "--perplexity",
-    "metric": "--metric",
-    "n_jobs": "--jobs",
-    "k": "--neighbours",
-    "q": "--q",
-    "drop": "--drop",
-    "search": "--search",
-    "checkpoint": "--checkpoint",
-    "tol": "--tol",
-    "max_iter": "--max-iter",
-}
-_ABOUT_POINTS = {"kind": "--kind", "array": "--array", "pca": "--pca"} | _FLAGS
+_FEWER = {"components": 2, "clusters": 1}  # than points: by how many, at least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,33 +43,23 @@ def read_affinity(
     options: Namespace, session: Session, default: dict[str, Any] | None = None
 ) -> Source:
     """The affinity in a file, or of the points in it; `default` is the scale if none is given."""
-    if is_affinity(options.path):
-        given = [flag for name, flag in _ABOUT_POINTS.items() if getattr(options, name) is not None]
-        if given:
-            raise InvalidInputError(
-                f"{options.path} is an affinity already, and {given[0]} is about making one; leave "
-                "it out, or give the points"
-            )
+    if takes_stored(options):
         session.stage(f"reading {options.path}")
-        return Source(options.path, sparrot.load(options.path), None)
+        affinity = sparrot.load(options.path, key=options.affinity)
+        _require_fit(options, affinity.matrix.shape[0])
+        return Source(options.path, affinity, None)
     points = read_points(options, session)
-    require_same_cells(options.output, points.shape[0])
+    _require_fit(options, points.shape[0])
     session.stage("affinity")
     return Source(options.path, make_affinity(points, options, session, default), points.shape)
 
 
-def is_affinity(path: Path) -> bool:
-    """Whether a `.npz` or `.h5ad` file holds an affinity and no points."""
-    if path.suffix == ".npz":
-        return holds_affinity(path)
-    if path.suffix != ".h5ad" or not path.is_file():
-        return False
-    load_extra("anndata", "scanpy")
-    try:
-        with load_extra("h5py", "scanpy").File(path, "r") as file:
-            return "X" not in file and len(file.get("obsp", ())) > 0
-    except OSError as error:
-        raise InvalidInputError(f"{path} is not a whole .h5ad file ({error})") from error
+def _require_fit(options: Namespace, n: int) -> None:
+    """Complain before the work about what n points cannot give, or their file not take."""
+    require_same_cells(options.output, n)
+    for name, fewer in _FEWER.items():
+        if getattr(options, name, None) is not None:
+            as_count(getattr(options, name), f"--{name}", max(1, n - fewer))
 
 
 def read_points(options: Namespace, session: Session, array: str | None = None) -> Any:
@@ -98,6 +75,13 @@ def read_points(options: Namespace, session: Session, array: str | None = None) 
     return PCA(n, random_state=0).fit_transform(points)
 
 
+def summarise(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:
+    """The affinity of points at the eps that was asked for, and at others around it."""
+    names = ("eps", "perplexity", "metric", "tol", "n_jobs")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return sparrot.summarise(points, progress=session.bar, **given, **more)
+
+
 def make_affinity(
     points: Any, options: Namespace, session: Session, default: dict[str, Any] | None = None
 ) -> sparrot.Affinity:
@@ -110,16 +94,19 @@ def make_affinity(
     """
     kind = options.kind or "qot"
     function: Callable[..., sparrot.Affinity] = getattr(sparrot, kind)
-    given = {name: getattr(options, name) for name in _FLAGS if getattr(options, name) is not None}
+    names = (*MAKING, "n_jobs")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     known = set(signature(function).parameters)
+    if "n_jobs" not in known:
+        given.pop("n_jobs", None)  # a limit, which one thread obeys
     if kind == "gaussian":
         known.add("eps")  # its bandwidth
     if "eps" not in given and "perplexity" not in given and "perplexity" in known:
         given |= default or {}
     unknown = [name for name in given if name not in known]
     if unknown:
-        takes = ", ".join(flag for name, flag in _FLAGS.items() if name in known)
-        raise InvalidInputError(f"--kind {kind} takes no {_FLAGS[unknown[0]]}; it takes {takes}")
+        takes = ", ".join(FLAGS[name] for name in names if name in known)
+        raise InvalidInputError(f"--kind {kind} takes no {FLAGS[unknown[0]]}; it takes {takes}")
     if kind == "gaussian" and "eps" in given:
         given["bandwidth"] = given.pop("eps")
     if "progress" in known:

@@ -9,6 +9,7 @@ from typing import Any
 import sparrot
 from sparrot.cli.session import Session
 from sparrot.cli.source import Source
+from sparrot.embedding import Summary
 
 
 def tell(
@@ -19,13 +20,26 @@ def tell(
     lines: dict[str, str] | None = None,
 ) -> None:
     """The affinity, what a command adds to it, and the files that were written."""
-    written = [str(path) for path in (options.output, options.plot) if path is not None]
-    files = {"input": str(source.path), "written": written}
     said = affinity_lines(source.affinity) | (lines or {})
     if source.shape is not None:
         said["points"] += f" in {source.shape[1]:,} dimensions"
-    said |= {"written": ", ".join(written)} if written else {}
-    session.finish(files | affinity_facts(source.affinity) | (facts or {}), said)
+    files = files_facts(options)
+    session.finish(
+        files | affinity_facts(source.affinity) | (facts or {}), said | files_lines(options)
+    )
+
+
+def files_facts(options: Namespace) -> dict[str, Any]:
+    """The files of a command: what was read, and what was written."""
+    targets = (options.output, getattr(options, "plot", None))
+    written = [str(target) for target in targets if target is not None]
+    return {"input": str(options.path), "written": written}
+
+
+def files_lines(options: Namespace) -> dict[str, str]:
+    """The same for people."""
+    written = ", ".join(files_facts(options)["written"])
+    return {"written": written} if written else {}
 
 
 def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
@@ -73,6 +87,33 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     if affinity.certificate is not None:
         lines["certificate"] = certificate_line(affinity.certificate)
     return lines
+
+
+def along_eps_facts(summary: Summary) -> dict[str, Any]:
+    """What is known about the chosen eps of a path."""
+    step = summary.steps[summary.chosen]
+    return {
+        "n": summary.shape[0],
+        "metric": summary.metric,
+        "mean_cost": summary.mean_cost,
+        "relative_eps": step.eps,
+        "neighbours": float(step.neighbours.mean()),
+        "perplexity": float(step.perplexity.mean()),
+        "components": step.components,
+        "certificate": asdict(step.certificate),
+    }
+
+
+def along_eps_lines(summary: Summary) -> dict[str, str]:
+    """The same for people."""
+    facts = along_eps_facts(summary)
+    return {
+        "points": f"{facts['n']:,} in {summary.shape[1]:,} dimensions",
+        "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
+        "neighbours": f"{facts['neighbours']:.1f} a row (perplexity {facts['perplexity']:.1f})",
+        "components": f"{facts['components']}",
+        "certificate": certificate_line(summary.steps[summary.chosen].certificate),
+    }
 
 
 def certificate_line(certificate: sparrot.Certificate) -> str:

@@ -7,10 +7,11 @@ from argparse import Namespace
 import numpy as np
 
 import sparrot
-from sparrot.cli.output import FIGURES, TABLES, Table, require_writable, write_figure, write_table
+from sparrot.cli.output import coordinates, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity
 from sparrot.cli.summary import tell
+from sparrot.cli.targets import TABLES, check_targets
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.interop.build import PERPLEXITY
@@ -19,8 +20,7 @@ from sparrot.interop.opentsne import lay_out
 
 def run(options: Namespace, session: Session) -> None:
     """Lay out, write and draw."""
-    require_writable(options.output, TABLES)
-    require_writable(options.plot, FIGURES)
+    check_targets(options, TABLES)
     load_extra("openTSNE", "tsne")
     if options.plot is not None and options.components < 2:
         raise InvalidInputError(
@@ -35,11 +35,7 @@ def run(options: Namespace, session: Session) -> None:
         n_jobs=options.n_jobs or 1,
     )
     Y = np.array(layout)
-    if options.output is not None:
-        names = [f"tsne_{k + 1}" for k in range(Y.shape[1])]
-        write_table(Table("obsm/X_tsne", names, Y), options.output, source.path)
-    if options.plot is not None:
-        write_figure(sparrot.plot.embedding(Y), options.plot)
+    write_results(options, coordinates(Y, "tsne"), lambda: sparrot.plot.embedding(Y))
     divergence = float(layout.kl_divergence)
     facts = {"components_kept": Y.shape[1], "kl_divergence": divergence}
     tell(session, source, options, facts, {"t-SNE": f"KL divergence {divergence:.4g}"})

@@ -33,6 +33,11 @@ class Cost(Protocol):
         `other` is this cost or a part of the same cost made by `take`.
         """
 
+    def bounds(
+        self, rows: IntArray | slice, other: Self, columns: slice, out: Float32Array
+    ) -> None:
+        """Write upper bounds on a tile of products, which may be cheaper than the products."""
+
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other, if there is one to gain by."""
 
@@ -42,8 +47,11 @@ class Cost(Protocol):
         A leaf is `LEAF` consecutive points.
         """
 
-    def margin(self, a: FloatArray) -> FloatArray:
-        """For each point m_i with `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`."""
+    def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
+        """For some points m_i with `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`.
+
+        `G` are products or bounds.
+        """
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Costs of the pairs (i_k, j_k) in float64; the same to the last bit for (j_k, i_k)."""

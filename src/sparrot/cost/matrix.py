@@ -36,6 +36,8 @@ class MatrixCost:
         block = self._C[np.ix_(self._index[rows], other._index[columns])]
         np.divide(block, -self.unit, out=out, casting="same_kind")
 
+    bounds = products
+
     def order(self) -> None:
         """None: a matrix has no balls."""
 
@@ -43,9 +45,9 @@ class MatrixCost:
         """No bound at all."""
         return np.full(-(-other.n // LEAF), -np.inf)
 
-    def margin(self, a: FloatArray) -> FloatArray:
+    def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Bound the rounding of `a_i + a_j - C_ij` by a term for each point."""
-        return 4 * FLOAT32_ROUNDING * (self._largest / self.unit + np.abs(a)) + 1e-30
+        return 4 * FLOAT32_ROUNDING * (self._largest[rows] / self.unit + np.abs(a)) + 1e-30
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Costs of pairs."""

@@ -9,22 +9,25 @@ overlap whatever the order, and none is made.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.extmath import randomized_svd
 
 from sparrot.types import FloatArray, IntArray, PointArray
 
 LEAF = 256  # consecutive points that share a ball
 _DIRECTIONS = 12  # leading principal directions that the order looks at
 _WORTH_ORDERING = 0.3  # share of the spread that they must hold
-_SAMPLE = 1024  # points that find them
 _BLOCK = 8192
 
 
-def spatial_order(X: PointArray, centre: FloatArray) -> IntArray | None:
-    """A permutation that puts near points next to each other; None if there is none to gain."""
-    V, share = _principal_directions(X, centre)
-    if share < _WORTH_ORDERING:
+def spatial_order(
+    X: PointArray, centre: FloatArray, V: FloatArray, shares: FloatArray
+) -> IntArray | None:
+    """A permutation that puts near points next to each other; None if there is none to gain.
+
+    V are leading directions of the points, with their shares of the spread.
+    """
+    if shares[:_DIRECTIONS].sum() < _WORTH_ORDERING:
         return None
+    V = V[:, :_DIRECTIONS]
     Y = np.concatenate([(X[k : k + _BLOCK] - centre) @ V for k in range(0, len(X), _BLOCK)])
     order = np.arange(len(X))
     pieces = [(0, len(X))]
@@ -37,16 +40,6 @@ def spatial_order(X: PointArray, centre: FloatArray) -> IntArray | None:
             order[start:stop] = part[np.argpartition(_widest(Y[part]), half)]
             pieces += [(start, start + half), (start + half, stop)]
     return order
-
-
-def _principal_directions(X: PointArray, centre: FloatArray) -> tuple[FloatArray, float]:
-    """Leading directions of an even sample, and their share of its squared distances."""
-    sample = X[np.linspace(0, len(X) - 1, min(_SAMPLE, len(X))).astype(np.int64)] - centre
-    total = float(np.square(sample).sum())
-    k = min(_DIRECTIONS, *sample.shape)
-    _, values, V = randomized_svd(sample, k, random_state=0)
-    share = float(np.square(values).sum()) / total if total > 0 else 0.0
-    return V.T, share
 
 
 def _widest(Y: FloatArray) -> FloatArray:

@@ -17,12 +17,14 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot.cost.base import FLOAT32_ROUNDING
+from sparrot.cost.coordinates import Coordinates, is_mapped
 from sparrot.cost.order import LEAF, spatial_order
 from sparrot.types import Float32Array, FloatArray, IntArray, PointArray
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _BLOCK = 1024
-_WORTH_COMPILING = 4_000_000  # coordinates of pairs
+_FEW_POINTS = 1500  # for which nothing needs to be compiled,
+_WORTH_COMPILING = 4_000_000  # unless there are so many coordinates of pairs
 _BALL_ROUNDING = 1e-9  # of the size of coordinates, far more than float64 loses
 
 
@@ -41,13 +43,13 @@ class PointCost:
             [_squares(X[k : k + _BLOCK] - self._centre) for k in range(0, len(X), _BLOCK)]
         )
         self.unit = float(squares.mean())
-        self._hold(X, squares / (2 * self._scale))
+        self._hold(X, squares / (2 * self._scale), None)
 
-    def _hold(self, X: PointArray, shift: FloatArray) -> None:
+    def _hold(self, X: PointArray, shift: FloatArray, like: Coordinates | None) -> None:
         self.n = len(X)
         self.shift: FloatArray = shift
         self._X = X
-        self._z: Float32Array | None = None
+        self._z = Coordinates(X, self._centre, self._scale, like)
         self._balls: tuple[FloatArray, FloatArray] | None = None
         self._to_all: Callable[[PointArray], FloatArray] | None = None
         self._lock = Lock()
@@ -65,26 +67,19 @@ class PointCost:
         self, rows: IntArray | slice, other: PointCost, columns: slice, out: Float32Array
     ) -> None:
         """Write the inner products `z_i . z_j` in float32."""
-        np.matmul(self._scaled(rows), other._scaled(columns).T, out=out)
+        np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
 
-    def _scaled(self, rows: IntArray | slice) -> Float32Array:
-        """Points as float32 about the centre, in units of the root of the mean cost."""
-        if _mapped(self._X):
-            return self._rescaled(self._X[rows])
-        with self._lock:
-            if self._z is None:
-                self._z = np.empty(self._X.shape, np.float32)
-                for k in range(0, self.n, _BLOCK):
-                    self._z[k : k + _BLOCK] = self._rescaled(self._X[k : k + _BLOCK])
-        return self._z[rows]
-
-    def _rescaled(self, X: PointArray) -> Float32Array:
-        z: Float32Array = ((X - self._centre) / np.sqrt(self._scale)).astype(np.float32)
-        return z
+    def bounds(
+        self, rows: IntArray | slice, other: PointCost, columns: slice, out: Float32Array
+    ) -> None:
+        """Write the inner products of few coordinates, which are no smaller."""
+        np.matmul(self._z.few(rows), other._z.few(columns).T, out=out)
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other, if there is one to gain by."""
-        return None if _mapped(self._X) else spatial_order(self._X, self._centre)
+        if is_mapped(self._X):
+            return None
+        return spatial_order(self._X, self._centre, *self._z.leading())
 
     def gaps(self, leaf: int, other: PointCost) -> FloatArray:
         """Lower bounds on the costs between `LEAF` consecutive points here and those of `other`.
@@ -113,20 +108,20 @@ class PointCost:
         centre = z.mean(axis=0)
         return centre, float(np.sqrt(_squares(z - centre).max()))
 
-    def margin(self, a: FloatArray) -> FloatArray:
+    def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.
 
         With `e = 2^-24` a float32 inner product of length p, whatever its order of summation, errs
         by at most `g |z_i| |z_j| <= g (h_i + h_j)`, `g = (p + 4) e / (1 - (p + 4) e)`, the rounding
-        of z included.
+        of z included; one of fewer coordinates errs by less.
         """
         e = (self._X.shape[1] + 8) * FLOAT32_ROUNDING
         g = e / (1 - e) if e < 1 else np.inf
-        return g * self.shift + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
+        return g * self.shift[rows] + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Costs of pairs, from differences in float64; few of them need no compiled loop."""
-        if len(i) * self._X.shape[1] < _WORTH_COMPILING:
+        """Costs of pairs, from differences in float64; few of few points need no compiled loop."""
+        if self.n <= _FEW_POINTS and len(i) * self._X.shape[1] < _WORTH_COMPILING:
             return _squares(self._X[i].astype(np.float64) - self._X[j]) * (0.5 / self.unit)
         from sparrot.kernels import pair_costs
 
@@ -157,7 +152,7 @@ class PointCost:
         """The cost between some of the points, in the same unit and about the same centre."""
         part = object.__new__(PointCost)
         part.unit, part._centre = self.unit, self._centre
-        part._hold(self._X[index], self.shift[index])
+        part._hold(self._X[index], self.shift[index], self._z)
         return part
 
     def rows(self, index: slice) -> FloatArray:
@@ -202,13 +197,3 @@ def half_squared_distances(Y: PointArray) -> Callable[[PointArray], FloatArray]:
 def _squares(X: FloatArray) -> FloatArray:
     squares: FloatArray = np.einsum("ij,ij->i", X, X)
     return squares
-
-
-def _mapped(X: PointArray) -> bool:
-    """Whether the points are in a file rather than in memory."""
-    base: object = X
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return True
-        base = base.base
-    return False

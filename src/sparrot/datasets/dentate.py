@@ -47,8 +47,10 @@ def load_dentate_gyrus(
         that `SPARROT_DATA` names.
     fetch : download the loom file into that folder if it is not there.
     url : where from.
-    sha256 : what the file's checksum must be. The checksum of a download is written beside it, and
-        a file that has one is checked against it every time.
+    sha256 : what the file's checksum must be. The authors give none that we know of, so a download
+        is taken on trust if you give none either (and their server's own address is plain http;
+        give a `url` of https where you have one). It must have the length that was announced, and
+        be HDF5. Its checksum is written beside it, and it is checked against that every time.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def load_dentate_gyrus(
     """
     place = Path(path) if path is not None else find_data(*_FILES)
     if place is None and fetch:
-        place = _fetch(url)
+        place = _fetch(url, sha256)
     if place is None or not place.exists():
         raise MissingDataError(
             f"the dentate gyrus is not here (looked for {place or ' and '.join(_FILES[:2])}); set "
@@ -83,23 +85,35 @@ def load_dentate_gyrus(
     return Cells(X, genes, types, True, columns, layout)
 
 
-def _fetch(url: str) -> Path:
+def _fetch(url: str, sha256: str | None) -> Path:
+    """Download into the data folder; what is cut short, or is something else, leaves nothing."""
     folder = data_folder()
     if folder is None:
         raise MissingDataError(f"set {VARIABLE} to the folder that the download is to be put in")
     place = folder / _FILES[0]
     try:
-        with (
-            urlopen(url, timeout=60) as source,
-            whole_file(place) as temporary,
-            temporary.open("wb") as target,
-        ):
-            shutil.copyfileobj(source, target)
+        with urlopen(url, timeout=60) as source, whole_file(place) as temporary:
+            with temporary.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            _require_whole(temporary, url, source.headers.get("Content-Length"), sha256)
     except OSError as error:
         raise MissingDataError(f"{url} could not be fetched: {error}") from error
     with whole_file(_beside(place)) as temporary:
         temporary.write_text(_checksum(place))
     return place
+
+
+def _require_whole(file: Path, url: str, length: str | None, sha256: str | None) -> None:
+    """Raise unless a download has its length, its checksum if there is one, and is HDF5."""
+    got = file.stat().st_size
+    if length is not None and got != int(length):
+        raise ConnectionError(f"only {got} of {length} bytes came; try again")
+    if sha256 is not None and _checksum(file) != sha256:
+        raise InvalidInputError(f"what {url} gave does not have the checksum {sha256[:12]}...")
+    try:
+        load_extra("h5py", "scanpy").File(file).close()
+    except OSError as error:
+        raise InvalidInputError(f"what {url} gave is no whole loom file: {error}") from error
 
 
 def _check(place: Path, sha256: str | None) -> None:
@@ -136,12 +150,15 @@ def _read_loom(place: Path) -> tuple[Any, Any, Any, csr_array, FloatArray]:
     except (KeyError, OSError) as error:
         raise InvalidInputError(
             f"{place} is not the loom file of the dentate gyrus: {error}"
-        ) from (error)
+        ) from error
     return names, genes, types, csr_array(vstack(blocks)), layout.astype(np.float64)
 
 
 def _read_h5ad(place: Path) -> tuple[Any, Any, Any, csr_array, FloatArray]:
-    adata = load_extra("anndata", "scanpy").read_h5ad(place)
+    try:
+        adata = load_extra("anndata", "scanpy").read_h5ad(place)
+    except (KeyError, OSError) as error:
+        raise InvalidInputError(f"{place} is not a whole .h5ad file: {error}") from error
     obs = adata.obs
     types = next((name for name in ("ClusterName", "clusters") if name in obs), None)
     if types is None or not ("X_tsne" in adata.obsm or {"TSNE1", "TSNE2"} <= set(obs)):

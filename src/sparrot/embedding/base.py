@@ -16,14 +16,15 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 
-from sparrot.affinity import EOT, KNN, QOT, Epanechnikov, Gaussian, GaussianL2, Tsallis
-from sparrot.affinity.estimators.base import check_features, validated
+from sparrot.affinity import EOT, KNN, QOT, Affinity, Epanechnikov, Gaussian, GaussianL2, Tsallis
+from sparrot.affinity.estimators.base import AffinityEstimator, check_features, validated
 from sparrot.affinity.estimators.transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray
 from sparrot.validation import as_affinity, as_array
 
 _LEAST = 1e-6  # size of an eigenvalue that can be divided by
+_LOST = 1e-3  # of a row sum, or of symmetry, in what is an affinity still
 _NAMED = {
     "qot": QOT,
     "eot": EOT,
@@ -38,6 +39,9 @@ _NAMED = {
 class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
     """Builds or takes an affinity; gives rows for new points where the affinity can.
 
+    With the default `affinity="qot"`, an X that is an affinity already (`is_affinity`) is taken for
+    what it is, as with "precomputed": so `make_pipeline(QOT(), Eigenmaps())` means what it says.
+
     Attributes
     ----------
     affinity_ : (n, n) matrix.
@@ -50,6 +54,8 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit_affinity(self, X: Any) -> Any:
         """The affinity of the rows of X, or X itself."""
         maker = named_affinity(self.affinity)
+        if self._is_default() and is_affinity(X):
+            maker = None
         if maker is None:
             X = getattr(X, "matrix", X)  # of an Affinity
             self.affinity_ = as_affinity(check_features(self, X, reset=True))
@@ -58,6 +64,9 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
             self.affinity_ = as_affinity(maker.affinity_)
         self.affinity_estimator_ = maker
         return self.affinity_
+
+    def _is_default(self) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == "qot"
 
     def _warned_of_pieces(self) -> bool:
         """Whether whoever made the affinity has warned already, if it is in pieces."""
@@ -116,6 +125,30 @@ def named_affinity(affinity: Any) -> Any:
     )
 
 
+def is_affinity(X: Any) -> bool:
+    """Whether X is a bistochastic affinity, and no points: an `Affinity`, or a matrix like one.
+
+    That is a square matrix, sparse or dense, symmetric, without negative entries, with zero
+    diagonal and rows that sum to one (within 1e-3: sparse entropic rows lose some of their mass).
+
+    Examples
+    --------
+    >>> import sparrot
+    >>> is_affinity(sparrot.qot(np.eye(3)).matrix), is_affinity(np.eye(3))
+    (True, False)
+    """
+    if isinstance(X, Affinity):
+        return True
+    if not (issparse(X) or isinstance(X, np.ndarray)):
+        return False
+    if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] < 2 or X.dtype.kind != "f":
+        return False
+    sums = np.asarray(X.sum(axis=1)).ravel()
+    if not (np.abs(sums - 1) <= _LOST).all() or X.diagonal().any():
+        return False
+    return bool(X.min() >= 0 and abs(X - X.T).max() <= _LOST * X.max())
+
+
 class NeedsRows:
     """A method that is there only if the affinity gives rows for new points.
 
@@ -137,7 +170,8 @@ class NeedsRows:
 def require_rows(estimator: SpectralEstimator, method: str) -> None:
     """Raise the `AttributeError` of a method unless the affinity gives rows for new points."""
     maker = named_affinity(estimator.affinity)
-    if maker is not None and not hasattr(maker, "transform"):
+    own = isinstance(maker, AffinityEstimator) and not isinstance(maker, TransportEstimator)
+    if own or (maker is not None and not hasattr(maker, "transform")):
         raise AttributeError(
             f"this {type(estimator).__name__} has no {method}, because {type(maker).__name__} "
             "gives no rows for new points; take affinity='qot', 'eot' or 'tsallis', or precomputed "

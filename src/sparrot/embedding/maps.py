@@ -102,6 +102,9 @@ class Eigenmaps(SpectralMap):
     n_components : number of coordinates.
     affinity : "qot", "eot", "tsallis", "knn", "gaussian", "gaussian_l2", "epanechnikov"; an
         estimator such as `sparrot.QOT(perplexity=30)`; or "precomputed", where X is the affinity.
+        With the default "qot", an X that is an affinity already (square, symmetric, nonnegative,
+        zero diagonal, rows that sum to one) is used as it is, so that
+        `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.
     components : for a graph in pieces: "warn"; "largest" embeds the largest component alone, and
         the other points get NaN; "each" embeds every component on its own; "error" refuses.
     random_state : seed of the eigensolver.

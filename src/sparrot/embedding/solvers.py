@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh, lobpcg
@@ -135,8 +135,11 @@ def _dense(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found
     n = S.shape[0]
     require_memory(24.0 * n**2, what=f"{k} of {n} eigenpairs", remedy="ask for fewer pairs")
     A = S.toarray() if issparse(S) else S
-    values, vectors = eigh(A, subset_by_index=[n - k, n - 1])
-    return values, vectors
+    try:
+        values, vectors = eigh(A, subset_by_index=[n - k, n - 1])
+    except LinAlgError:  # some repeated eigenvalues are too much for a part of the spectrum
+        values, vectors = eigh(A, driver="evd")
+    return values[-k:], vectors[:, -k:]
 
 
 def _arpack(S: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:

@@ -110,8 +110,18 @@ class Threads:
             running.extend(pool.submit(function, piece) for piece in islice(coming, 1))
             yield result
 
-    def run(self, function: Callable[[int, int], None], n: int, block: int) -> None:
-        """Call `function(start, stop)` over `range(n)` in blocks of fixed size."""
+    def run(
+        self,
+        function: Callable[[int, int], None],
+        n: int,
+        block: int,
+        report: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
+        """Call `function(start, stop)` over `range(n)` in blocks of fixed size.
+
+        `report(blocks done, blocks in all)` is called as it goes on, and may raise.
+        """
         starts = range(0, n, block)
-        for _ in self.map(lambda start: function(start, min(start + block, n)), starts):
-            pass
+        pieces = self.map(lambda start: function(start, min(start + block, n)), starts)
+        for done, _ in enumerate(pieces, start=1):
+            report(done, len(starts))

@@ -51,7 +51,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         )
         for n, solver, seed in keys
     }
-    return {"runs": list(work.each(units, alone=True).values())}
+    runs = list(work.each(units, alone=True).values())
+    return {"runs": runs, "medians": _medians(runs)}
 
 
 def _solve(n: int, d: int, eps: float, solver: str, seed: int) -> dict[str, Any]:
@@ -69,6 +70,19 @@ def _solve(n: int, d: int, eps: float, solver: str, seed: int) -> dict[str, Any]
         "marginal_error": a.certificate.marginal_error,
         "violation": a.certificate.violation,
     }
+
+
+def _medians(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Median seconds and bytes of each solver and size."""
+    return [
+        {"solver": solver, "n": n, "seconds": _median(runs, solver, n, "seconds")}
+        | {"bytes": _median(runs, solver, n, "bytes")}
+        for solver, n in dict.fromkeys((row["solver"], row["n"]) for row in runs)
+    ]
+
+
+def _median(runs: Sequence[dict[str, Any]], solver: str, n: int, what: str) -> float:
+    return float(median(row[what] for row in runs if (row["solver"], row["n"]) == (solver, n)))
 
 
 def claims(numbers: Numbers) -> list[Claim]:
@@ -113,11 +127,8 @@ def _note(said: str, holds: bool | None) -> str:
 
 def _gain(runs: Sequence[dict[str, Any]], n: int, what: str) -> float:
     """How many times more the dense solver takes, by medians."""
-    dense, active = (
-        median(row[what] for row in runs if row["n"] == n and row["solver"] == solver)
-        for solver in SOLVERS
-    )
-    return float(dense / max(active, 1e-9))
+    dense, active = (_median(runs, solver, n, what) for solver in SOLVERS)
+    return dense / max(active, 1e-9)
 
 
 def _said(gains: dict[int, list[float]], sizes: Sequence[int]) -> str:

@@ -126,6 +126,11 @@ def best(curves: Curves, method: str) -> float:
     return float(curves[method].mean(axis=0).min())
 
 
+def at(curves: Curves, method: str, place: int) -> float:
+    """The angle of a method at one parameter, by means over seeds."""
+    return float(curves[method][:, place].mean())
+
+
 def good_decades(
     curves: Curves, method: str, parameters: Sequence[float], threshold: float
 ) -> float:

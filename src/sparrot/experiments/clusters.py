@@ -84,6 +84,24 @@ def picture(W: Any, labels: Sequence[Any] | IntArray, count: int) -> dict[str, A
     }
 
 
+def shown(found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Pictures by method, with mean and standard deviation of their perplexities.
+
+    Examples
+    --------
+    >>> shown({"QOT": {"perplexity": [1.0, 3.0]}})["QOT"]["mean_perplexity"]
+    2.0
+    """
+    return {
+        method: drawn
+        | {
+            "mean_perplexity": float(np.mean(drawn["perplexity"])),
+            "deviation": float(np.std(drawn["perplexity"])),
+        }
+        for method, drawn in found.items()
+    }
+
+
 def spread(values: Sequence[float] | FloatArray) -> float:
     """Standard deviation over mean.
 

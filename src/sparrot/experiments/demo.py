@@ -29,12 +29,15 @@ _BANDWIDTHS = tuple(float(h) for h in np.logspace(-2, 2, 9))
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One graph: its parameter, neighbours a row, eigenvectors, angle, and seconds to build."""
+    """One graph: its parameter, neighbours a row, plane, angle, and seconds to build.
+
+    The plane is the first two eigenvectors that are not trivial, with mean square one.
+    """
 
     name: str
     parameter: str
     neighbours: float
-    eigenvectors: FloatArray
+    plane: FloatArray
     angle: float
     seconds: float
 
@@ -87,4 +90,5 @@ def _judge(name: str, parameter: str, W: Any, seconds: float, reference: FloatAr
     vectors = eigenpairs(W, _N_VECTORS).vectors
     angle = mean_principal_angle(vectors, reference)
     neighbours = csr_array(W).nnz / W.shape[0]
-    return Outcome(name, parameter, neighbours, vectors, angle, seconds)
+    plane = vectors[:, 1:3] * np.sqrt(len(vectors))
+    return Outcome(name, parameter, neighbours, plane, angle, seconds)

@@ -21,6 +21,7 @@ from sparrot.datasets import Digits, load_mnist
 from sparrot.embedding import DiffusionMap, mds_layout
 from sparrot.experiments import clusters as judge
 from sparrot.experiments.angles import eps_grid
+from sparrot.experiments.bands import bands
 from sparrot.experiments.digits_claims import claims
 from sparrot.experiments.eigenvector_marks import explained, marks
 from sparrot.experiments.frame import Experiment, Numbers
@@ -69,8 +70,10 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         }
     )
     data = _data(parameters, 0)
+    rows = [row for m in judge.METHODS for s in seeds for row in found[f"curve-{m}-{s}"]]
     return {
-        "scores": [row for m in judge.METHODS for s in seeds for row in found[f"curve-{m}-{s}"]],
+        "scores": rows,
+        "score_bands": bands(rows, ("method", "parameter"), "nmi", "angle"),
         **{
             part: [
                 {"method": m, "seed": s} | found[f"{part}-{m}-{s}"]["marks"]
@@ -79,7 +82,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
             ]
             for part in parts
         },
-        "shown": {m: found[f"all-{m}-0"]["drawn"] for m in SHOWN}
+        "shown": judge.shown({m: found[f"all-{m}-0"]["drawn"] for m in SHOWN})
         | {"labels": data.labels.tolist()},
         "principal": judge.rounded(judge.principal(data.X, 2), 4),
         "slants": {m: found[f"ones-{m}-0"]["drawn"] for m in SHOWN},

@@ -82,7 +82,7 @@ def downsampled(X: Any, reads: IntArray, rng: np.random.Generator) -> csr_array:
     >>> Y.sum(axis=1).tolist(), float(Y[0, 1]), float(Y[1, 2])
     ([5.0, 7.0], 0.0, 0.0)
     """
-    X = csr_array(X, dtype=np.float64)
+    X = csr_array(X, dtype=np.float64, copy=True)
     X.eliminate_zeros()
     drawn = X.copy()
     for i, n in enumerate(reads):

@@ -12,6 +12,7 @@ import numpy as np
 from sparrot.datasets import Mixture, make_mixture
 from sparrot.experiments import clusters as judge
 from sparrot.experiments.angles import eps_grid
+from sparrot.experiments.bands import bands
 from sparrot.experiments.frame import Experiment, Numbers
 from sparrot.experiments.mixture_claims import claims
 from sparrot.experiments.work import Work
@@ -57,10 +58,13 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     units |= {f"pca-{s}": partial(_pca, parameters, s, best) for s in seeds}
     drawn = work.each(units) | found
     data = _data(parameters, parameters.shown, 0)
-    shown = {m: drawn[f"{m}-{parameters.shown}"] for m in ("QOT", "EOT")}
+    shown = judge.shown({m: drawn[f"{m}-{parameters.shown}"] for m in ("QOT", "EOT")})
+    pca = [row for s in seeds for row in drawn[f"pca-{s}"]]
     return {
         "scores": rows,
-        "pca": [row for s in seeds for row in drawn[f"pca-{s}"]],
+        "score_bands": bands(rows, ("d", "method", "parameter"), "nmi", "angle"),
+        "pca": pca,
+        "pca_bands": bands(pca, ("method", "parameter", "pca"), "nmi", "angle"),
         "best": [{"method": m, "parameter": value} for m, value in best.items()],
         "spectra": _spectra(drawn, parameters.dimensions),
         "shown": shown | {"d": parameters.shown, "labels": data.labels.tolist()},

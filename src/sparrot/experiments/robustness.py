@@ -21,6 +21,7 @@ import numpy as np
 
 from sparrot.affinity import eot, gaussian, qot
 from sparrot.datasets import make_spiral
+from sparrot.experiments.bands import bands
 from sparrot.experiments.frame import Claim, Experiment, Numbers, unless
 from sparrot.experiments.work import Work
 from sparrot.operators import symmetric_normalisation
@@ -60,7 +61,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     def rows(kind: str) -> list[dict[str, Any]]:
         return [row for name, rows in found.items() if name.startswith(kind) for row in rows]
 
-    return {kind: rows(kind) for kind in ("rank-one", "contraction", "noise")}
+    numbers: Numbers = {kind: rows(kind) for kind in ("rank-one", "contraction", "noise")}
+    return numbers | {"noise_bands": bands(numbers["noise"], ("affinity", "p"), "change")}
 
 
 def _rank_one(parameters: Parameters, seed: int) -> list[dict[str, Any]]:

@@ -25,8 +25,10 @@ from sparrot.datasets import (
     load_dentate_gyrus,
     load_pbmc_facs,
 )
+from sparrot.datasets.folder import VARIABLE
 from sparrot.errors import MissingDataError
 from sparrot.experiments import clusters as judge
+from sparrot.experiments.bands import bands
 from sparrot.experiments.expression import expression
 from sparrot.experiments.frame import Experiment, Numbers
 from sparrot.experiments.single_cell_claims import claims
@@ -45,8 +47,22 @@ _BRANCHES = {
     "Granule": ("Nbl1", "Nbl2", "ImmGranule1", "ImmGranule2", "Granule"),
     "CA": ("Nbl1", "Nbl2", "CA", "CA1-Sub", "CA2-3-4"),
 }
+
+
+def _dentate_with_truth() -> Cells:
+    """The dentate gyrus, if the probabilities are there that its distances are held against."""
+    cells = load_dentate_gyrus()
+    absent = [f"dentate/{key}_probs.csv" for key in ("start", "end") if key not in cells.columns]
+    if absent:
+        raise MissingDataError(
+            f"the dentate gyrus is here, but not {' and '.join(absent)}, the probabilities of RNA "
+            f"velocity that the experiment needs; put them into the folder that {VARIABLE} names"
+        )
+    return cells
+
+
 _LOADERS: dict[str, Callable[[], Cells]] = {
-    "dentate": load_dentate_gyrus,
+    "dentate": _dentate_with_truth,
     "arabidopsis": load_arabidopsis_root,
     "pbmc": load_pbmc_facs,
 }
@@ -90,19 +106,23 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         }
     )
     drawn = work.each({f"{name}-cells": partial(_drawn, parameters, name) for name in seeds})
+    correlations = [
+        {"set": name, "method": m, "seed": s, "lineage": lineage, "correlation": value}
+        for name in seeds
+        for m in judge.METHODS
+        for s in seeds[name]
+        for lineage, value in found[f"{name}-{m}-{s}"]["correlations"].items()
+    ]
     return {
         "missing": [{"set": name, "reason": reason} for name, reason in missing.items()],
         "sets": {
-            name: drawn[f"{name}-cells"] | {m: found[f"{name}-{m}-0"] for m in judge.METHODS}
+            name: drawn[f"{name}-cells"]
+            | judge.shown({m: found[f"{name}-{m}-0"] for m in judge.METHODS})
             for name in seeds
         },
-        "correlations": [
-            {"set": name, "method": m, "seed": s, "lineage": lineage, "correlation": value}
-            for name in seeds
-            for m in judge.METHODS
-            for s in seeds[name]
-            for lineage, value in found[f"{name}-{m}-{s}"]["correlations"].items()
-        ],
+        "correlations": correlations,
+        "correlation_bands": bands(correlations, ("set", "method", "lineage"), "correlation"),
+        "correlation_means": bands(correlations, ("set", "method"), "correlation"),
     }
 
 

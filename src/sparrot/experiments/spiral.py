@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 from sparrot.affinity import knn
 from sparrot.datasets import Spiral, make_spiral
 from sparrot.experiments import angles as judge
+from sparrot.experiments.bands import bands
 from sparrot.experiments.frame import Claim, Experiment, Numbers
 from sparrot.experiments.spiral_claims import claims
 from sparrot.experiments.work import Work
@@ -81,6 +82,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     panels |= {f"pca-{s}": partial(_pca, parameters, s, chosen) for s in range(parameters.n_seeds)}
     drawn = work.each(panels)
     paths = {pair: drawn[_path_name(*pair)] for pair in _PATHS}
+    pca = [row for s in range(parameters.n_seeds) for row in drawn[f"pca-{s}"]["angles"]]
     errors = work.each(
         {
             _path_name(key, m).replace("path", "divergence"): partial(
@@ -93,9 +95,11 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         "eps": list(parameters.eps),
         "k": list(parameters.k),
         "angles": rows,
+        "angle_bands": bands(rows, ("method", "parameter"), *judge.JUDGES),
         "best": [
             {"method": m, "parameter": chosen[m], "whole_parameter": best["whole"][m]}
             | {key: judge.best(of, m) for key, of in curves.items()}
+            | {"whole_there": judge.at(curves["whole"], m, parameters.of(m).index(chosen[m]))}
             for m in chosen
         ],
         "data": drawn["data"],
@@ -106,7 +110,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
             for (key, m), values in zip(_PATHS[1:], errors.values(), strict=True)
             for s, error in zip(_weights(parameters), values, strict=True)
         ],
-        "pca": [row for s in range(parameters.n_seeds) for row in drawn[f"pca-{s}"]["angles"]],
+        "pca": pca,
+        "pca_bands": bands(pca, ("method", "d"), *judge.JUDGES),
         "pca_embeddings": drawn["pca-0"]["embeddings"],
     }
 

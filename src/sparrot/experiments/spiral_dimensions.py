@@ -10,6 +10,7 @@ import numpy as np
 
 from sparrot.datasets import make_spiral
 from sparrot.experiments import angles as judge
+from sparrot.experiments.bands import bands
 from sparrot.experiments.frame import Claim, Experiment, Numbers
 from sparrot.experiments.spiral_claims import Measured, by_both
 from sparrot.experiments.work import Work
@@ -47,7 +48,12 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         for d in parameters.dimensions
         for row in judge.table({(m, s): v for (e, m, s), v in found.items() if e == d}, ranges)
     ]
-    return {"eps": list(parameters.eps), "k": list(parameters.k), "angles": rows}
+    return {
+        "eps": list(parameters.eps),
+        "k": list(parameters.k),
+        "angles": rows,
+        "angle_bands": bands(rows, ("d", "method", "parameter"), *judge.JUDGES),
+    }
 
 
 def _angles(parameters: Parameters, d: int, method: str, seed: int) -> list[dict[str, float]]:

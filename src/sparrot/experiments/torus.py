@@ -62,7 +62,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         for sample in parameters.samples(alpha, n)
     ]
     units = {f"{a}-{n}-{s}": partial(_operator, parameters.constant, a, n, s) for a, n, s in keys}
-    return {"limit": _limit(), "operator": list(work.each(units).values())}
+    rows = list(work.each(units).values())
+    return {"limit": _limit(), "operator": rows, "means": _means(rows)}
 
 
 def _operator(constant: float, alpha: float, n: int, sample: int) -> dict[str, Any]:
@@ -176,6 +177,16 @@ def _variance(wide: _Summary, narrow: _Summary) -> Claim:
     )
 
 
+def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and standard error of the samples, for each alpha and N."""
+    keys = dict.fromkeys((row["alpha"], row["n"]) for row in rows)
+    found = {key: _summary(rows, *key) for key in keys}
+    return [
+        {"alpha": alpha, "n": n, "mean": s.mean, "error": s.error, "count": s.count}
+        for (alpha, n), s in found.items()
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Summary:
     """Number, mean, standard deviation and standard error of the samples at one N, and K."""
@@ -189,15 +200,16 @@ class _Summary:
 
 
 def _summaries(rows: list[dict[str, Any]], alpha: float) -> list[_Summary]:
-    found = []
-    for n in sorted({row["n"] for row in rows if row["alpha"] == alpha}):
-        chosen = [row for row in rows if (row["alpha"], row["n"]) == (alpha, n)]
-        values = np.array([row["value"] for row in chosen])
-        spread = float(values.std(ddof=1))
-        error = spread / float(np.sqrt(len(values)))
-        level = chosen[0]["level"]
-        found.append(_Summary(n, len(values), level, float(values.mean()), spread, error))
-    return found
+    sizes = sorted({row["n"] for row in rows if row["alpha"] == alpha})
+    return [_summary(rows, alpha, n) for n in sizes]
+
+
+def _summary(rows: list[dict[str, Any]], alpha: float, n: int) -> _Summary:
+    chosen = [row for row in rows if (row["alpha"], row["n"]) == (alpha, n)]
+    values = np.array([row["value"] for row in chosen])
+    spread = float(values.std(ddof=1))
+    error = spread / float(np.sqrt(len(values)))
+    return _Summary(n, len(values), chosen[0]["level"], float(values.mean()), spread, error)
 
 
 EXPERIMENT = Experiment(

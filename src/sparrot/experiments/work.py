@@ -1,7 +1,7 @@
 """Work in units: what is finished is stored, and is not done again.
 
 A unit is a function of no arguments whose result JSON can hold. Its file appears whole or not at
-all, in a folder named after the parameters: other parameters begin anew, and an interrupted run
+all, in a folder named after the parameters and the code: others begin anew, and an interrupted run
 goes on where it stopped.
 """
 
@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from joblib import Parallel, cpu_count, delayed
 
 from sparrot.errors import AffinityWarning
 from sparrot.files import whole_file
+
+_PACKAGE = Path(__file__).parents[1]
+_TELLERS = ("plot", "report", "cli", "__main__.py")  # they show numbers, and make none
 
 Unit = Callable[[], Any]
 Report = Callable[[str, int, int], None]  # unit, done, total
@@ -31,7 +35,7 @@ def silent(unit: str, done: int, total: int) -> None:
 
 
 def fingerprint(name: str, version: str, parameters: Any) -> str:
-    """A short name for an experiment with these parameters.
+    """A short name for an experiment with these parameters, computed by this code.
 
     Examples
     --------
@@ -40,8 +44,25 @@ def fingerprint(name: str, version: str, parameters: Any) -> str:
     >>> a == b, a.startswith("convergence-")
     (False, True)
     """
-    said = json.dumps([name, version, asdict(parameters)], sort_keys=True)
+    said = json.dumps([name, version, code_digest(_PACKAGE), asdict(parameters)], sort_keys=True)
     return f"{name}-{sha256(said.encode()).hexdigest()[:12]}"
+
+
+@cache
+def code_digest(package: Path) -> str:
+    """A digest of all code that numbers can come from: of every room that computes.
+
+    Examples
+    --------
+    >>> len(code_digest(_PACKAGE))
+    64
+    """
+    digest = sha256()
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package)
+        if name.parts[0] not in _TELLERS:
+            digest.update(f"{name.as_posix()} ".encode() + sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 For a key k (scanpy's default is `"neighbors"`, and then the names of the matrices have no prefix):
 
 * `obsp["{k}_connectivities"]`: the matrix, a `csr_matrix`;
-* `obsp["{k}_distances"]`: where there are points, their nearest neighbours;
+* `obsp["{k}_distances"]`: nearest neighbours, of the points or, where there are none, of the graph;
 * `obs["{k}_potential"]`: the potential, where the affinity has one;
 * `uns[k]`: `connectivities_key`, `distances_key`, `potential_key`, scanpy's `params`, and
   `sparrot`, the record of all else that is known.
@@ -64,23 +64,19 @@ def as_anndata(adata: Any) -> Any:
 
 
 def put(adata: Any, affinity: Affinity, keys: Keys, params: dict[str, Any], distances: Any) -> None:
-    """Write an affinity, and the distances of its nearest neighbours unless None.
+    """Write an affinity and the distances of its nearest neighbours.
 
     What an earlier graph left under the same key goes: half of it would contradict this one.
     """
     adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
-    entry = {"connectivities_key": keys.connectivities, "params": params}
-    if distances is not None:
-        adata.obsp[keys.distances] = distances
-        entry["distances_key"] = keys.distances
-    elif keys.distances in adata.obsp:
-        del adata.obsp[keys.distances]
+    adata.obsp[keys.distances] = distances
+    entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
     if affinity.potential is not None:
         adata.obs[keys.potential] = affinity.potential
         entry["potential_key"] = keys.potential
     elif keys.potential in adata.obs:
         del adata.obs[keys.potential]
-    adata.uns[keys.uns] = entry | {"sparrot": to_record(affinity)}
+    adata.uns[keys.uns] = entry | {"params": params, "sparrot": to_record(affinity)}
 
 
 def get(adata: Any, key: str | None, source: str = "adata") -> Affinity:
@@ -105,9 +101,13 @@ def get(adata: Any, key: str | None, source: str = "adata") -> Affinity:
 
 
 def graph(adata: Any, neighbors_key: str | None) -> Any:
-    """The connectivities under a key of `uns`, of sparrot or scanpy."""
+    """The connectivities under a key of `uns`, of sparrot or scanpy.
+
+    Old files have no `connectivities_key`; scanpy reads the default graph without it.
+    """
     key = neighbors_key or DEFAULT
-    place = adata.uns.get(key, {}).get("connectivities_key", "")
+    entry = adata.uns.get(key, {})
+    place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
     if place not in adata.obsp:
         raise InvalidInputError(f"no graph under uns[{key!r}]; run sparrot.sc.neighbors first")
     return adata.obsp[place]

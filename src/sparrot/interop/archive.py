@@ -36,7 +36,7 @@ def open_npz(source: Path) -> Iterator[Any]:
             yield file
     except InvalidInputError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
         raise InvalidInputError(
             f"{source} is not a whole .npz file of plain arrays ({error}); write it anew"
         ) from error

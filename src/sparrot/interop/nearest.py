@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from sparrot.cost import costs_to, make_cost
+from sparrot.affinity.nearest import nearest_in, nearest_others
 from sparrot.engine import Threads
-from sparrot.errors import InvalidInputError
-from sparrot.support import nearest
-from sparrot.types import FloatArray, IntArray, PointArray
+from sparrot.support import neighbour_graph
+from sparrot.types import PointArray
 
-_BLOCK_ENTRIES = 4_000_000
+NEIGHBOURS = 15  # scanpy's default, the cell itself counted
 
 
 def named_distance(metric: str) -> str:
@@ -27,10 +26,13 @@ def named_distance(metric: str) -> str:
     return "euclidean" if metric == "sqeuclidean" else metric
 
 
-def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = None) -> Any:
+def nearest_distances(
+    X: PointArray, k: int, metric: str, n_jobs: int | None = None, among: Any = None
+) -> Any:
     """A `csr_matrix` with the distances to the k nearest others of each point, k in every row.
 
-    Zero distances, of duplicates, are stored.
+    Zero distances, of duplicates, are stored. If a graph of neighbours is given, the nearest are
+    sought among these, unless some point has fewer than k.
 
     Examples
     --------
@@ -38,39 +40,73 @@ def nearest_distances(X: PointArray, k: int, metric: str, n_jobs: int | None = N
     >>> D.data, D.indices
     (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
     """
-    if k < 1:
-        raise InvalidInputError("n_neighbors counts the point itself, so it must be at least 2")
-    with Threads(n_jobs) as threads:
-        cost = make_cost(X, metric)
-        indices, costs = nearest(cost, k, threads)
+    distance = named_distance(metric)
+    if among is None or _fewest(among) < k:
+        indices, distances = nearest_others(X, k, distance, n_jobs)
+    else:
+        indices, distances = nearest_in(among, X, k, distance)
     order = np.argsort(indices, axis=1)
     indices = np.take_along_axis(indices, order, axis=1)
-    distances = _distances(cost.unit * np.take_along_axis(costs, order, axis=1), metric)
+    distances = np.take_along_axis(distances, order, axis=1)
     n = len(X)
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
     return csr_matrix((distances.ravel(), indices.ravel(), indptr), shape=(n, n))
 
 
-def nearest_of_new(
-    X: PointArray, Y: PointArray, k: int, metric: str
-) -> tuple[IntArray, FloatArray]:
-    """For each row of X the k nearest rows of Y, ascending, and their distances.
+class KeptGraph:
+    """A neighbours transformer that keeps the graph it gave, so that nobody searches twice.
+
+    Attributes
+    ----------
+    graph : (n, n) `csr_array` of the neighbours found; None if nobody asked for them.
+    """
+
+    def __init__(self, neighbours: Any = None, n_jobs: int | None = None) -> None:
+        self.graph: Any = None
+        self._neighbours = neighbours
+        self._n_jobs = n_jobs
+
+    def within(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of `sparrot.qot`, this in place of the neighbours where they are used."""
+        given = self._neighbours is None or hasattr(self._neighbours, "fit_transform")
+        if options.get("search", "exact") == "exact" or not given:
+            return options
+        return options | {"neighbours": self}
+
+    def fit_transform(self, X: Any) -> Any:
+        """The graph of the neighbours of X; of pynndescent if no transformer was given."""
+        with Threads(self._n_jobs) as threads:
+            self.graph = neighbour_graph(X, self._neighbours, threads.n_jobs)
+        return self.graph
+
+
+def _fewest(graph: Any) -> int:
+    """The least number of other points in a row."""
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    return int(np.bincount(rows[graph.indices != rows], minlength=graph.shape[0]).min())
+
+
+def strongest(W: Any, most: int) -> Any:
+    """The strongest neighbours in a graph, for want of points: at most `most`, as many in each row.
+
+    A `csr_matrix` with `1 - W_ij / max(W)` for a distance: it orders them, and has no unit.
 
     Examples
     --------
-    >>> nearest_of_new(np.array([[2.0]]), np.array([[0.0], [3.0], [9.0]]), 2, "sqeuclidean")
-    (array([[1, 0]]), array([[1., 2.]]))
+    >>> D = strongest(np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]), 1)
+    >>> D.indices, D.data
+    (array([1, 2, 1], dtype=int32), array([0.5, 0. , 0. ]))
     """
-    costs = costs_to(Y, metric)
-    size = max(1, _BLOCK_ENTRIES // len(Y))
-    indices, distances = np.empty((len(X), k), dtype=np.intp), np.empty((len(X), k))
-    for a in range(0, len(X), size):
-        C = costs(X[a : a + size])
-        order = np.argsort(C, axis=1, kind="stable")[:, :k]
-        indices[a : a + size] = order
-        distances[a : a + size] = np.take_along_axis(C, order, axis=1)
-    return indices, _distances(distances, metric)
-
-
-def _distances(costs: FloatArray, metric: str) -> FloatArray:
-    return np.sqrt(2 * np.maximum(costs, 0)) if metric == "sqeuclidean" else costs
+    W = csr_matrix(W, copy=True)
+    W.setdiag(0)
+    W.eliminate_zeros()
+    n, degrees = W.shape[0], np.diff(W.indptr)
+    k = int(min(most, degrees.min()))
+    rows = np.repeat(np.arange(n), degrees)
+    order = np.lexsort((-W.data, rows))
+    kept = order[(W.indptr[:-1, None] + np.arange(k)).ravel()]
+    data = 1 - W.data[kept] / W.data.max(initial=0.0)
+    indptr = np.arange(n + 1) * k
+    D = csr_matrix((data, W.indices[kept], indptr), shape=(n, n))
+    D.sort_indices()
+    return D

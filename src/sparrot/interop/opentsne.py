@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from sparrot.affinity import Affinity, resume
+from sparrot.affinity.estimators.transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.interop.build import as_scale, fit
 from sparrot.interop.start import spectral_start
+from sparrot.types import PointArray
 from sparrot.validation import as_points
 
 
@@ -66,13 +70,14 @@ def tsne_affinities(source: Any, X: Any = None) -> Any:
 
     Parameters
     ----------
-    source : a `sparrot.Affinity`, a fitted `QOT`, `EOT` or `Tsallis`, or a symmetric matrix.
-    X : the points it was made from; needed for `embedding.transform` of new points.
+    source : a `sparrot.Affinity`, a symmetric matrix, or whatever is fitted and has an `affinity_`.
+    X : the points of a `sparrot.Affinity`; needed for `embedding.transform` of new points. A fitted
+        `QOT`, `EOT` or `Tsallis` knows its own.
 
     Returns
     -------
     openTSNE.affinity.Affinities
-        With `P` and, if X is given and the kind has rows for new points, `to_new`.
+        With `P` and, if the points are known and the kind has rows for new ones, `to_new`.
 
     Examples
     --------
@@ -87,12 +92,26 @@ def tsne_affinities(source: Any, X: Any = None) -> Any:
 
     if isinstance(source, Affinity) and X is not None:
         source = resume(source, X)
-    if not hasattr(source, "transform"):
-        if X is not None:
-            raise InvalidInputError("a bare matrix has no rows for new points; leave X out")
-        return SparrotAffinities(source)
-    points = None if X is None else as_points(X, source.metric)
-    return SparrotAffinities(source.affinity_, source, points)
+    if isinstance(source, BaseEstimator):
+        check_is_fitted(source, "affinity_")
+    if isinstance(source, TransportEstimator):
+        return SparrotAffinities(source.affinity_, source, _own_points(source, X))
+    if X is not None:
+        raise InvalidInputError(
+            f"a bare matrix, and {type(source).__name__}, has no rows for new points; leave X out, "
+            "or take qot, eot or tsallis"
+        )
+    return SparrotAffinities(getattr(source, "affinity_", source))
+
+
+def _own_points(model: TransportEstimator, X: Any) -> PointArray:
+    """The points that an estimator was fitted to; X, if it is given, must be the same."""
+    points: PointArray = model._fit_X
+    if X is not None and not np.array_equal(as_points(X, model.metric), points):
+        raise InvalidInputError(
+            f"X is not the data that this {type(model).__name__} was fitted to; leave it out"
+        )
+    return points
 
 
 def lay_out(W: Any, *, n_components: int, random_state: int, **options: Any) -> Any:

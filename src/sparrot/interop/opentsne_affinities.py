@@ -11,8 +11,9 @@ from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
 
 from sparrot.affinity import perplexity as perplexity_of
+from sparrot.affinity.nearest import nearest_of_new
 from sparrot.errors import InvalidInputError
-from sparrot.interop.nearest import nearest_of_new
+from sparrot.interop.nearest import named_distance
 from sparrot.types import PointArray
 from sparrot.validation import as_affinity, as_array, as_positive
 
@@ -66,7 +67,8 @@ class SparrotAffinities(Affinities):  # type: ignore[misc]
         if not return_distances:
             return P
         k = min(self.n_samples, int(np.ceil(3 * perplexity_of(P).mean())))
-        return P, *nearest_of_new(data, self.X, k, self.model.metric)
+        distance = named_distance(self.model.metric)
+        return P, *nearest_of_new(data, self.X, k, distance, self.model.n_jobs)
 
     def _reaching(self, data: PointArray, perplexity: float) -> Any:
         """The model at the eps where a sample of the new rows has the mean perplexity."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.io import mmread
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
@@ -19,7 +20,8 @@ from sparrot.interop.text import read_text
 from sparrot.validation import as_array
 
 _log = logging.getLogger(__name__)
-_SPARSE = {"data", "indices", "indptr", "shape"}
+_SCIPY = {"format", "shape", "data"}  # in every file of scipy.sparse.save_npz
+_CSR = {"data", "indices", "indptr", "shape"}  # the same matrix by other hands
 
 
 def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> Any:
@@ -31,14 +33,14 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
 
         * `.npy`: a matrix;
         * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
-          of `scipy.sparse.save_npz` is read as such;
+          of `scipy.sparse.save_npz`, of whatever format, is read as such;
         * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
           column of row names. A first column is row names if it is not numbers, or if the header
           has no name for it. A first line 0, 1, 2, ... is a header;
         * `.parquet`: all columns but the index must be numbers (extra `parquet`);
         * `.h5ad`: `X`, or what `array` says: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
-        * `.mtx`: a sparse matrix as it is; files of 10x Genomics have cells in columns, transpose
-          those.
+        * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
+          columns, transpose those.
     array : which matrix, for `.npz` and `.h5ad`.
 
     Returns
@@ -108,11 +110,19 @@ def _read_npz(source: Path, array: str | None) -> Any:
     if holds_affinity(source):
         raise InvalidInputError(f"{source} is an affinity; sparrot.load reads it")
     with open_npz(source) as file:
-        if array is None and set(file.files) >= _SPARSE:
-            kind = csc_array if "format" in file.files and file["format"] == b"csc" else csr_array
+        if array is None and set(file.files) >= _SCIPY:
+            return _sound(load_npz(source))
+        if array is None and set(file.files) >= _CSR:
             parts = file["data"], file["indices"], file["indptr"]
-            return kind(parts, shape=tuple(file["shape"]))
+            return _sound(csr_array(parts, shape=tuple(file["shape"])))
         return file[_name_in(file, source, array)]
+
+
+def _sound(matrix: Any) -> Any:
+    """A sparse matrix whose indices are within its shape; a ValueError if they are not."""
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _name_in(file: Any, source: Path, array: str | None) -> str:
@@ -154,19 +164,24 @@ def _read_h5ad(source: Path, array: str | None) -> Any:
         with h5py.File(source, "r") as file:
             place = "X" if array is None else array
             if place not in file:
-                found = [f"{k}/{name}" for k in ("obsm", "layers") for name in file.get(k, ())]
-                raise InvalidInputError(
-                    f"{source} has no {place!r}; array= may be {', '.join(['X', *found])}"
-                )
-            return io.read_elem(file[place])
+                raise InvalidInputError(f"{source} has no {place!r}; {_places(file)}")
+            points = io.read_elem(file[place])
+            if not hasattr(points, "shape"):
+                raise InvalidInputError(f"{place!r} of {source} is no matrix; {_places(file)}")
+            return points.to_numpy() if hasattr(points, "to_numpy") else points
     except OSError as error:
         raise InvalidInputError(f"{source} is not a whole .h5ad file ({error})") from error
+
+
+def _places(file: Any) -> str:
+    found = [f"{part}/{name}" for part in ("obsm", "layers") for name in file.get(part, ())]
+    return f"array= may be {', '.join(['X', *found])}"
 
 
 def _read_mtx(source: Path, array: str | None) -> Any:
     try:
         matrix = mmread(source)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
         raise InvalidInputError(f"{source} is not a whole .mtx file ({error})") from error
     return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
 
@@ -181,4 +196,5 @@ _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".parquet": _read_parquet,
     ".h5ad": _read_h5ad,
     ".mtx": _read_mtx,
+    ".mtx.gz": _read_mtx,
 }

@@ -8,7 +8,7 @@ the noise, which no longer does so: the paper notes that it "could impede the ro
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,17 +35,23 @@ class Representation:
     ----------
     points : (n, p) array, dense or sparse.
     params : `use_rep`, `n_pcs`, `layer`: what to write into `uns[key]["params"]`.
+    computed : what PCA found, if it had to run, by the part of the AnnData where it belongs.
     """
 
     points: Any
     params: dict[str, Any]
+    computed: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def keep(self, adata: Any) -> None:
+        """Write what was computed."""
+        for part, items in self.computed.items():
+            getattr(adata, part).update(items)
 
 
 def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None) -> Representation:
     """The points that `sc.pp.neighbors` would take; `layer` stands in for X.
 
-    PCA runs here if it is needed and absent; then `obsm`, `varm` and `uns` get what `sc.pp.pca`
-    writes.
+    PCA runs here if it is needed and absent. Nothing is written before `Representation.keep`.
     """
     if layer is not None and use_rep is not None:
         raise InvalidInputError(f"give layer or use_rep, not both: {layer!r} and {use_rep!r}")
@@ -53,6 +59,13 @@ def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None
         raise InvalidInputError(f"no layer {layer!r}; there are {_listed(adata.layers)}")
     if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= WIDE)):
         params = {"use_rep": "X"} | ({} if layer is None else {"layer": layer})
+        if n_pcs:
+            _log.warning(
+                "n_pcs=%s is left aside, as in scanpy: %s columns are taken as they are; for "
+                "components, run sc.pp.pca and name them by use_rep='X_pca'",
+                n_pcs,
+                adata.n_vars,
+            )
         return Representation(in_memory(_matrix(adata, layer)), params)
     if use_rep is not None:
         return _stored(adata, use_rep, n_pcs)
@@ -89,29 +102,45 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
     """Principal components, of the layer or X.
 
     Those of X are named to scanpy by `n_pcs` alone, as its own default does: then `sc.tl.ingest`
-    projects new cells by the same components, and with `use_rep` it would not.
+    projects new cells by the same components. With `use_rep` it would not, and take the genes of
+    new cells for components without a word. (The price, as in scanpy: should `obsm["X_pca"]` be
+    gone when `sc.tl.umap` runs, that runs a PCA of its own, and warns.)
     """
     key = "X_pca" if layer is None else f"X_pca_{layer}"
     most = min(adata.n_vars, adata.n_obs) - 1
     wanted = min(WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
-    had = key in adata.obsm and (n_pcs is None or adata.obsm[key].shape[1] >= wanted)
-    if not had:
-        _run_pca(adata, wanted, layer, key)
-    points = np.asarray(adata.obsm[key])[:, :wanted]
+    computed: dict[str, dict[str, Any]] = {}
+    if key in adata.obsm:
+        stored = np.asarray(adata.obsm[key])
+        _require_columns(stored, key, n_pcs)
+    else:
+        computed = _pca(adata, wanted, layer, key)
+        stored = computed["obsm"][key]
+    points = stored[:, :wanted]
     _log.info(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
     params: dict[str, Any] = {"n_pcs": points.shape[1]}
-    return Representation(points, params if layer is None else params | {"use_rep": key})
+    params |= {} if layer is None else {"use_rep": key}
+    return Representation(points, params, computed)
 
 
-def _run_pca(adata: Any, n_comps: int, layer: str | None, key: str) -> None:
+def _require_columns(stored: Any, key: str, n_pcs: int | None) -> None:
+    """What is stored is not ours to replace, and scanpy does not either."""
+    if n_pcs is not None and stored.shape[1] < n_pcs:
+        raise InvalidInputError(
+            f"obsm[{key!r}] has {stored.shape[1]} principal components, fewer than n_pcs={n_pcs}; "
+            f"run sc.pp.pca with n_comps={n_pcs}, take fewer, or delete obsm[{key!r}]"
+        )
+
+
+def _pca(adata: Any, n_comps: int, layer: str | None, key: str) -> dict[str, dict[str, Any]]:
     """`sc.pp.pca` on a copy of the one matrix, so that backed and layered data work as well."""
     scanpy, anndata = load_extra("scanpy", "scanpy"), load_extra("anndata", "scanpy")
     shell = anndata.AnnData(in_memory(_matrix(adata, layer)), var=adata.var.copy())
     scanpy.pp.pca(shell, n_comps=n_comps)
-    adata.obsm[key] = shell.obsm["X_pca"]
+    computed = {"obsm": {key: shell.obsm["X_pca"]}}
     if layer is None:
-        adata.varm["PCs"] = shell.varm["PCs"]
-        adata.uns["pca"] = shell.uns["pca"]
+        computed |= {"varm": {"PCs": shell.varm["PCs"]}, "uns": {"pca": shell.uns["pca"]}}
+    return computed
 
 
 def _listed(mapping: Any) -> str:

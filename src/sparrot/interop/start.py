@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from sparrot.embedding import eigenpairs
+from sparrot.errors import AffinityWarning
 from sparrot.types import FloatArray
 from sparrot.validation import as_count
 
 _SPREAD = 1e-4  # standard deviation, as in openTSNE; umap rescales what it gets
 _JITTER = 1e-2  # of that
+_STATIONARY = 0.9994  # sc.tl.dpt takes eigenvalues from here on for that of the steady state
+_log = logging.getLogger(__name__)
 
 
 def leading(W: Any, k: int) -> tuple[FloatArray, FloatArray]:
@@ -34,3 +40,23 @@ def spectral_start(W: Any, n_components: int, rng: np.random.Generator) -> Float
     spread = vectors.std(axis=0)
     start = vectors / np.where(spread > 0, spread, 1.0)
     return _SPREAD * (start + _JITTER * rng.standard_normal(start.shape))
+
+
+def warn_of_pieces(W: Any, values: FloatArray) -> None:
+    """Say that a graph is in pieces, or has eigenvalues that `sc.tl.dpt` takes for stationary."""
+    pieces = connected_components(W, directed=False, return_labels=False)
+    if pieces > 1:
+        warnings.warn(
+            f"the graph has {pieces} connected components, and as many components of the diffusion "
+            "map only tell them apart; raise perplexity, or take eps='connected'",
+            AffinityWarning,
+            stacklevel=3,
+        )
+    slow = int((values >= _STATIONARY).sum()) - pieces
+    if slow > 0:
+        _log.warning(
+            "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "
+            "components less weight than they have",
+            _STATIONARY,
+            slow,
+        )

@@ -10,18 +10,27 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sparrot.affinity import Affinity
+from sparrot.affinity import Affinity, resume
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.files import whole_file
 from sparrot.interop.annotated import Keys, get, put
 from sparrot.interop.archive import open_npz
+from sparrot.interop.nearest import NEIGHBOURS, named_distance, nearest_distances, strongest
+from sparrot.interop.points import read_points
 from sparrot.interop.record import from_record, to_record
+from sparrot.validation import as_points
 
 _CSR = ("matrix_data", "matrix_indices", "matrix_indptr")
 
 
-def save(affinity: Affinity, path: str | os.PathLike[str], *, key: str = "sparrot") -> None:
+def save(
+    affinity: Affinity,
+    path: str | os.PathLike[str],
+    *,
+    key: str = "sparrot",
+    use_rep: str | None = None,
+) -> None:
     """Write an affinity to a file, whole or not at all.
 
     Parameters
@@ -30,8 +39,13 @@ def save(affinity: Affinity, path: str | os.PathLike[str], *, key: str = "sparro
     path : ends in `.npz` (plain arrays with a schema number, no pickle; an existing file is
         replaced), or in `.h5ad`. An `.h5ad` file that exists keeps all it has, and the affinity
         is added: its cells must be the points, in the same order. Needs the extra `scanpy`.
-    key : for `.h5ad`: where in `uns`. The file gets `uns[key]`, `obsp["{key}_connectivities"]` and
-        `obs["{key}_potential"]`, so `sc.tl.leiden(adata, neighbors_key=key)` finds the graph.
+    key : for `.h5ad`: where in `uns`. The file gets `uns[key]`, `obsp["{key}_connectivities"]`,
+        `obsp["{key}_distances"]` and `obs["{key}_potential"]`, so that scanpy finds the graph:
+        `sc.tl.leiden(adata, neighbors_key=key)`, and `umap` where the file has cells to speak of.
+    use_rep : for an `.h5ad` file that exists: what in it the affinity was made from, `"X"` or a key
+        of `obsm`. Then the distances are those of the nearest cells. If not given, they are
+        dissimilarities `1 - W_ij / max(W)` of the strongest neighbours in the graph, of which
+        scanpy reads no more than the pattern (PAGA).
 
     Examples
     --------
@@ -50,11 +64,15 @@ def save(affinity: Affinity, path: str | os.PathLike[str], *, key: str = "sparro
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to save into; make it first")
+    if use_rep is not None and not (target.suffix == ".h5ad" and target.is_file()):
+        raise InvalidInputError(
+            f"use_rep={use_rep!r} names cells in an .h5ad file that exists, and {target} is none"
+        )
     if _format(target) == ".npz":
         with whole_file(target) as temporary:
             np.savez(temporary, **_arrays(affinity))
     else:
-        _save_h5ad(affinity, target, Keys(key))
+        _save_h5ad(affinity, target, Keys(key), use_rep)
 
 
 def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
@@ -124,7 +142,7 @@ def _matrix(arrays: dict[str, Any], source: str) -> Any:
     return W
 
 
-def _save_h5ad(affinity: Affinity, target: Path, keys: Keys) -> None:
+def _save_h5ad(affinity: Affinity, target: Path, keys: Keys, use_rep: str | None) -> None:
     """Put the affinity into a shell, and the changed parts of the shell into a copy of the file."""
     io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
     shell = _shell(target) if target.exists() else _new_shell(affinity)
@@ -133,7 +151,10 @@ def _save_h5ad(affinity: Affinity, target: Path, keys: Keys) -> None:
         raise InvalidInputError(
             f"{target} has {shell.n_obs} cells and the affinity {n} points; they must be the same"
         )
-    put(shell, affinity, keys, {"method": affinity.kind, "metric": affinity.metric}, None)
+    distances = _distances(affinity, target, use_rep)
+    params = {"n_neighbors": int(distances.indptr[1]) + 1, "method": affinity.kind}
+    params |= {"metric": named_distance(affinity.metric), "use_rep": use_rep or "X"}
+    put(shell, affinity, keys, params, distances)
     with whole_file(target) as temporary:
         if not target.exists():
             shell.write_h5ad(temporary)
@@ -143,6 +164,17 @@ def _save_h5ad(affinity: Affinity, target: Path, keys: Keys) -> None:
             io.write_elem(file, "obs", shell.obs)
             io.write_elem(file, "obsp", dict(shell.obsp))
             io.write_elem(file, f"uns/{keys.uns}", shell.uns[keys.uns])
+
+
+def _distances(affinity: Affinity, target: Path, use_rep: str | None) -> Any:
+    """Of the nearest cells, if it is said which; else of the strongest neighbours."""
+    if use_rep is None or affinity.metric in ("precomputed", "kernel"):
+        return strongest(affinity.matrix, NEIGHBOURS - 1)
+    points = read_points(target, array="X" if use_rep == "X" else f"obsm/{use_rep}")
+    if affinity.potential is not None and affinity.kind in ("qot", "eot", "tsallis"):
+        resume(affinity, points)  # raises if these are other points
+    points = as_points(points)
+    return nearest_distances(points, min(NEIGHBOURS, len(points)) - 1, affinity.metric)
 
 
 def _shell(source: Path) -> Any:

@@ -30,7 +30,7 @@ class UMAPLayout:
     embedding : (n, n_components) coordinates.
     n_epochs : how many epochs were run.
     n_edges : edges `i < j` of the graph.
-    n_dropped : those that umap left out, their weight being below `max(W) / n_epochs`.
+    n_dropped : those that umap left out, their weight being below `max(W) / (n_epochs - 1)`.
     dropped_weight : the share of the weight of all edges that went with them.
     """
 
@@ -55,8 +55,8 @@ def umap_layout(
 ) -> UMAPLayout:
     """Lay an affinity out as UMAP does its own graph.
 
-    UMAP samples every edge in proportion to its weight, and leaves out edges that would not be
-    sampled once in all epochs: those below `max(W) / n_epochs`.
+    UMAP samples an edge of weight w first in epoch `max(W) / w`, counted from 0, and then as often
+    again: edges below `max(W) / (n_epochs - 1)` are left out.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _least_epochs(W: csr_array) -> int:
 def _epochs(W: csr_array) -> int:
     least = _least_epochs(W)
     weights = W.data[W.data > 0]
-    wanted = np.ceil(weights.max() / weights.min()) if len(weights) else least
+    wanted = np.ceil(weights.max() / weights.min()) + 1 if len(weights) else least
     return int(np.clip(wanted, least, _PATIENCE * least))
 
 
@@ -138,8 +138,8 @@ def _lost(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
     """How many edges there are, how many UMAP drops, and their share of the weight."""
     weights = triu(W, k=1).data
     weights = weights[weights > 0]
-    bar = weights.max(initial=0.0) / (n_epochs if n_epochs > 10 else _least_epochs(W))
-    dropped = weights < bar
+    first = n_epochs / (n_epochs * (weights / weights.max(initial=0.0)))  # as umap rounds it
+    dropped = first > n_epochs - 1
     share = float(weights[dropped].sum() / weights.sum()) if len(weights) else 0.0
     n_dropped = int(dropped.sum())
     _log.log(

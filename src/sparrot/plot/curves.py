@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparrot.affinity import perplexity as perplexity_of
 from sparrot.embedding import Spectrum
 from sparrot.errors import InvalidInputError
 from sparrot.plot.style import ACCENT, PALETTE, colours, new_axes
 from sparrot.types import FloatArray
+from sparrot.validation import as_count
 
 if TYPE_CHECKING:
     from sparrot.embedding import Summary
@@ -42,9 +44,7 @@ def spectrum(values: Any, *, gap: int | None = None, ax: Any = None) -> Any:
         values = values.values
     values = np.sort(_vector(values, "values", 2))[::-1]
     drops = values[:-1] - values[1:]
-    k = int(drops.argmax()) + 1 if gap is None else gap
-    if not 1 <= k < len(values):
-        raise InvalidInputError(f"gap must be from 1 to {len(values) - 1}, got {gap!r}")
+    k = int(drops.argmax()) + 1 if gap is None else as_count(gap, "gap", len(drops))
     ax = new_axes(ax)
     index = np.arange(1, len(values) + 1)
     ax.axvspan(k, k + 1, color=ACCENT, alpha=0.12, linewidth=0)
@@ -67,7 +67,7 @@ def perplexity(values: Any, *, ax: Any = None, **style: Any) -> Any:
 
     Parameters
     ----------
-    values : n perplexities, as `sparrot.perplexity` returns them.
+    values : n perplexities, as `sparrot.perplexity` returns them, or an `Affinity`.
     ax : where to draw; new Axes if not given.
     style : passed on to `Axes.hist`, for example `bins`.
 
@@ -79,11 +79,11 @@ def perplexity(values: Any, *, ax: Any = None, **style: Any) -> Any:
     --------
     >>> import numpy as np, sparrot
     >>> a = sparrot.qot(np.random.default_rng(0).standard_normal((200, 5)), perplexity=20)
-    >>> sparrot.plot.perplexity(sparrot.perplexity(a)).texts[0].get_text()
+    >>> sparrot.plot.perplexity(a).texts[0].get_text()
     'mean 20'
     """
     if hasattr(values, "matrix"):
-        raise InvalidInputError("pass the perplexities: sparrot.perplexity(affinity)")
+        values = perplexity_of(values)
     values = _vector(values, "values", 1)
     ax = new_axes(ax)
     ax.hist(values, **({"bins": 40, "color": PALETTE[0], "linewidth": 0} | style))
@@ -141,7 +141,7 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
 
     Parameters
     ----------
-    summary : as `sparrot.embedding.summarise` returns it.
+    summary : as `sparrot.summarise` returns it.
     axes : three Axes to draw on; a new row if not given.
 
     Returns
@@ -152,7 +152,7 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
     --------
     >>> import numpy as np, sparrot
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
-    >>> axes = sparrot.plot.eps_path(sparrot.embedding.summarise(X))
+    >>> axes = sparrot.plot.eps_path(sparrot.summarise(X))
     >>> [ax.get_ylabel() for ax in axes]
     ['neighbours of a point', 'eigenvalue', 'components']
     """

@@ -28,8 +28,7 @@ def draw_demo(demo: Demo) -> Any:
         _affinity(figure.add_subplot(233), demo)
         for k, outcome in enumerate(demo.outcomes):
             axes = figure.add_subplot(234 + k)
-            v = outcome.eigenvectors * np.sqrt(len(outcome.eigenvectors))
-            points = axes.scatter(v[:, 1], v[:, 2], c=demo.spiral.t, s=8, **_CYCLE)
+            points = axes.scatter(*outcome.plane.T, c=demo.spiral.t, s=8, **_CYCLE)
             axes.set_title(f"{'def'[k]}  {outcome.name}: angle {outcome.angle:.2f} rad", loc="left")
             axes.set(xlabel="eigenvector 2", ylabel="eigenvector 3", aspect="equal")
             axes.set(xlim=(-2, 2), ylim=(-2, 2), xticks=range(-2, 3), yticks=range(-2, 3))

@@ -10,7 +10,8 @@ from scipy.sparse import coo_array
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.operators import coarse_grained
-from sparrot.plot.style import SEQUENTIAL, in_order, new_axes, room_for
+from sparrot.plot.labels import as_categories
+from sparrot.plot.style import SEQUENTIAL, new_axes, room_for
 from sparrot.types import FloatArray
 from sparrot.validation import as_affinity
 
@@ -27,8 +28,9 @@ def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
     Parameters
     ----------
     W : an `Affinity`, or a matrix, sparse or dense.
-    labels : n categories; blocks are drawn in order of their names, apart by lines. Points keep
-        their order inside a block, and everywhere if there are no labels.
+    labels : n categories; blocks are drawn in order of their names (or of a categorical column
+        of pandas; missing ones last), apart by lines. Points keep their order inside a block, and
+        everywhere if there are no labels.
     ax : where to draw; new Axes if not given.
 
     Returns
@@ -68,11 +70,12 @@ def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
 def _blocks(labels: Any, n: int) -> tuple[Any, Any]:
     if labels is None:
         return (), np.zeros(n, dtype=np.int64)
-    labels = np.asarray(labels)
-    if labels.shape != (n,):
-        raise InvalidInputError(f"labels must be {n} categories, got shape {labels.shape}")
-    place = {name: block for block, name in enumerate(in_order(labels))}
-    return list(place), np.array([place[str(label)] for label in labels])
+    if np.shape(labels) != (n,):
+        raise InvalidInputError(f"labels must be {n} categories, got shape {np.shape(labels)}")
+    names, codes = as_categories(labels)
+    if (codes >= 0).all():
+        return names, codes
+    return [*names, "missing"], np.where(codes < 0, len(names), codes)
 
 
 def _mark_blocks(ax: Any, names: Any, sizes: Any) -> None:

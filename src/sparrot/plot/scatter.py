@@ -6,21 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from sparrot.embedding import Spectrum
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
+from sparrot.plot.labels import as_categories
 from sparrot.plot.style import (
     DIVERGING,
+    MISSING,
     PALETTE,
     RASTERISED_FROM,
     SEQUENTIAL,
     colours,
-    in_order,
     mark_size,
     new_axes,
     room_for,
 )
 from sparrot.types import FloatArray
-from sparrot.validation import as_array
+from sparrot.validation import as_array, as_count
 
 _LEGEND_ROWS = 16
 
@@ -41,8 +43,10 @@ def embedding(
     ----------
     Y : (n, 2) coordinates, or a fitted estimator with its `embedding_`; columns after the second
         are not shown.
-    labels : n categories, which get a legend in order of their names.
-    values : n numbers, which get a colour bar; give labels or values, not both.
+    labels : n categories, which get a legend in order of their names, or in the order of a
+        categorical column of pandas; missing ones are grey.
+    values : n numbers, which get a colour bar; those that are not finite are grey. Give labels or
+        values, not both.
     name : what the colour means: title of the legend or the colour bar.
     size : area of a mark, in square points; chosen by n if not given.
     ax : where to draw; new Axes if not given.
@@ -65,7 +69,8 @@ def embedding(
     Y = _layout(Y)
     marks = _marks(len(Y), size) | style
     if labels is not None:
-        ax = _with_legend(ax, Y, _each(labels, len(Y), "labels"), name, marks)
+        _require_each(labels, len(Y), "labels")
+        ax = _with_legend(ax, Y, labels, name, marks)
     elif values is not None:
         ax = new_axes(ax)
         _with_bar(ax, Y, _numbers(values, len(Y), "values"), name, {"cmap": SEQUENTIAL} | marks)
@@ -105,8 +110,10 @@ def potential(Y: Any, u: Any, *, size: float | None = None, ax: Any = None, **st
         u = u.potential
     Y = _layout(Y)
     u = _numbers(u, len(Y), "u")
-    low, high = np.quantile(u, [0.01, 0.99])
-    style = {"vmin": low, "vmax": high} | style
+    known = u[np.isfinite(u)]
+    if len(known):
+        low, high = np.quantile(known, [0.01, 0.99])
+        style = {"vmin": low, "vmax": high} | style
     ax = embedding(Y, values=u, name="potential u", size=size, ax=ax, **style)
     ax.set_title("potential")
     return ax
@@ -120,7 +127,8 @@ def eigenvectors(
     Parameters
     ----------
     Y : (n, 2) layout.
-    V : (n, k) eigenvectors in columns.
+    V : (n, k) eigenvectors in columns; or a `Spectrum` of `sparrot.eigenpairs`, of which those
+        from number `first` on are drawn.
     first : the number of the first column in the titles; 2 where the trivial one was left out.
     size, style : as for `embedding`.
     axes : k Axes to draw on; a new row if not given.
@@ -137,6 +145,8 @@ def eigenvectors(
     ['eigenvector 2', 'eigenvector 3']
     """
     Y = _layout(Y)
+    if isinstance(V, Spectrum):
+        V = V.vectors[:, as_count(first, "first", len(V.values)) - 1 :]
     V = as_array(V, "V")
     k = V.shape[1]
     axes = np.ravel(new_axes(axes, k, (3.6, 3.2)))
@@ -154,14 +164,15 @@ def eigenvectors(
 
 
 def _with_legend(ax: Any, Y: FloatArray, labels: Any, name: str, marks: dict[str, Any]) -> Any:
-    names = in_order(labels)
+    names, codes = as_categories(labels)
+    shades = [*colours(len(names)), MISSING]  # the last is that of code -1
+    if (codes < 0).any():
+        names = [*names, "missing"]
     n_columns = -(-len(names) // _LEGEND_ROWS)
     ax = new_axes(ax, size=(4.2 + n_columns * room_for(names), 3.8))
-    shades = dict(zip(names, colours(len(names)), strict=True))
-    each = [shades[str(label)] for label in labels]
-    ax.scatter(*Y.T, c=each, **marks)  # in the order of the data: no class on top
+    ax.scatter(*Y.T, c=[shades[k] for k in codes], **marks)  # in the data's order: none on top
     line = load_extra("matplotlib.lines", "plot").Line2D
-    handles = [line([], [], marker="o", linestyle="", color=c) for c in shades.values()]
+    handles = [line([], [], marker="o", linestyle="", color=c) for c in shades[: len(names)]]
     ax.legend(
         handles,
         [name.replace("$", r"\$") for name in names],
@@ -176,8 +187,11 @@ def _with_legend(ax: Any, Y: FloatArray, labels: Any, name: str, marks: dict[str
 
 
 def _with_bar(ax: Any, Y: FloatArray, values: Any, name: str, marks: dict[str, Any]) -> None:
+    cmap = load_extra("matplotlib", "plot").colormaps.get_cmap(marks["cmap"])
+    marks = marks | {"cmap": cmap.with_extremes(bad=MISSING), "plotnonfinite": True}
     drawn = ax.scatter(*Y.T, c=values, **marks)
-    beyond = int(values.min() < drawn.norm.vmin) + 2 * int(values.max() > drawn.norm.vmax)
+    known = values[np.isfinite(values)]
+    beyond = (known < drawn.norm.vmin).any() + 2 * (known > drawn.norm.vmax).any()
     extend = ("neither", "min", "max", "both")[beyond]
     ax.figure.colorbar(drawn, ax=ax, label=name, shrink=0.8, extend=extend)
 
@@ -211,18 +225,16 @@ def _coordinates(Y: Any) -> Any:
     return Y
 
 
-def _each(entries: Any, n: int, name: str) -> Any:
-    entries = np.asarray(entries)
-    if entries.shape != (n,):
-        raise InvalidInputError(
-            f"{name} must be one for each of {n} points, got shape {entries.shape}"
-        )
-    return entries
+def _require_each(entries: Any, n: int, name: str) -> None:
+    shape = np.shape(entries)
+    if shape != (n,):
+        raise InvalidInputError(f"{name} must be one for each of {n} points, got shape {shape}")
 
 
 def _numbers(values: Any, n: int, name: str) -> FloatArray:
+    _require_each(values, n, name)
     try:
-        return np.asarray(_each(values, n, name), dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{name} must be {n} numbers: {error}; categories go into labels"

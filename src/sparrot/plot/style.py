@@ -6,8 +6,6 @@ have cividis, and signed numbers purple to orange.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
 from sparrot.extras import load_extra
@@ -59,22 +57,6 @@ def colours(n: int) -> tuple[str, ...]:
     """
     shades = [_mixed(hue, grey, part) for grey, part in _SHADES for hue in PALETTE]
     return tuple(shades[k % len(shades)] for k in range(n))
-
-
-def in_order(labels: Iterable[Any]) -> list[str]:
-    """The different labels as text, numbers in them by size.
-
-    Examples
-    --------
-    >>> in_order(["B 10", "A", "B 9", "A"])
-    ['A', 'B 9', 'B 10']
-    """
-
-    def key(text: str) -> list[Any]:
-        parts = re.split("([0-9]+)", text)  # text and digits in turn
-        return [int(part) if k % 2 else part for k, part in enumerate(parts)]
-
-    return sorted({str(label) for label in labels}, key=key)
 
 
 def new_axes(ax: Any = None, n: int = 1, size: tuple[float, float] = (4.8, 3.8)) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparrot.errors import InvalidInputError
-from sparrot.plot.style import in_order
+from sparrot.plot.labels import are_missing, as_categories, known_categories
 from sparrot.report.encode import encode_array
 
 _FEW = 30  # different integers; fewer are names of classes
@@ -19,8 +19,8 @@ _MISSING = 0xFFFF
 def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str]]:
     """The columns that can serve as colours, and a sentence about each that cannot.
 
-    Numbers are numbers, but up to 30 different integers are categories; everything else is a
-    category by its text. More than 1,000 categories are no colours.
+    Numbers are numbers, but up to 30 different integers are categories; so is a categorical column,
+    whatever is in it, and everything else by its text. More than 1,000 categories are no colours.
 
     Parameters
     ----------
@@ -50,34 +50,24 @@ def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str
 
 def _encode(column: Any) -> dict[str, Any] | None:
     entries = np.asarray(column)
-    if entries.dtype.kind == "f" or (entries.dtype.kind in "iu" and not _are_classes(entries)):
+    if known_categories(column) is None and _are_numbers(column, entries):
         return {"kind": "numbers", "values": encode_array(_float32(entries), "f4")}
-    given = entries.astype(object)
-    missing = np.array([entry is None or entry != entry for entry in given], dtype=bool)
-    names = _in_order(column, given[~missing])
+    names, codes = as_categories(column)
     if len(names) > _MANY:
         return None
-    place = {name: code for code, name in enumerate(names)}
-    codes = [
-        _MISSING if gone else place[str(entry)] for entry, gone in zip(given, missing, strict=True)
-    ]
+    codes = np.where(codes < 0, _MISSING, codes)
     return {"kind": "categories", "categories": names, "codes": encode_array(codes, "u2")}
 
 
-def _in_order(column: Any, present: Any) -> list[str]:
-    """The categories that occur: in the order of a categorical column, else by name."""
-    known = getattr(getattr(column, "cat", None), "categories", None)
-    if known is None:
-        return in_order(present)
-    found = {str(entry) for entry in present}
-    return [str(name) for name in known if str(name) in found]
-
-
-def _are_classes(entries: Any) -> bool:
-    return len(np.unique(entries)) <= _FEW
+def _are_numbers(column: Any, entries: Any) -> bool:
+    """Whether entries are numbers; columns of pandas with NA in them are objects to numpy."""
+    kind = getattr(column, "dtype", entries.dtype).kind
+    return kind == "f" or (kind in "iu" and len(set(entries[~are_missing(entries)])) > _FEW)
 
 
 def _float32(entries: Any) -> Any:
     """Numbers beyond the range of float32 count as missing, as infinite ones do."""
     with np.errstate(over="ignore"):
+        if entries.dtype == object:
+            entries = np.where(are_missing(entries), np.nan, entries)
         return entries.astype(np.float32)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from sparrot import __version__
 from sparrot.embedding import Step, Summary
 from sparrot.errors import InvalidInputError
@@ -29,6 +31,7 @@ def page_content(
     """The content of a page; the parameters are those of `write_report`."""
     n = summary.shape[0]
     encoded, notes = encode_columns(columns, n)
+    drawn, left_out = _layouts(layouts, n)
     present = {"names": names is not None, "columns": bool(encoded), "layouts": bool(layouts)}
     given = [name for name, there in present.items() if there]
     return {
@@ -44,8 +47,8 @@ def page_content(
         "sequential": CIVIDIS,
         "missing": MISSING,
         "columns": encoded,
-        "notes": notes,
-        "layouts": [_layout(name, Y, n) for name, Y in layouts.items()],
+        "notes": notes + left_out,
+        "layouts": drawn,
         "steps": [
             _step(step) | {"code": python_lines(summary, step, load, given)}
             for step in summary.steps
@@ -98,11 +101,17 @@ def _verdict(certificate: Certificate) -> str:
     return f"Optimal: {rows.lower()}, and no pair left out has a positive score."
 
 
-def _layout(name: str, Y: Any, n: int) -> dict[str, Any]:
-    Y = as_array(Y, f"layout {name!r}")
-    if Y.shape != (n, 2):
-        raise InvalidInputError(f"layout {name!r} must have shape ({n}, 2), got {Y.shape}")
-    return {"name": str(name), "xy": encode_array(Y, "f4")}
+def _layouts(layouts: Mapping[str, Any], n: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """The layouts that can be drawn, and a sentence about each that cannot."""
+    drawn, notes = [], []
+    for name, Y in layouts.items():
+        if np.shape(Y) != (n, 2):
+            raise InvalidInputError(f"layout {name!r} must have shape ({n}, 2), got {np.shape(Y)}")
+        try:
+            drawn.append({"name": str(name), "xy": encode_array(as_array(Y, "it"), "f4")})
+        except InvalidInputError as error:
+            notes.append(f"layout {name} is left out: {error}")
+    return drawn, notes
 
 
 def _names(names: Sequence[Any], n: int) -> list[str]:

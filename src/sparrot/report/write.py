@@ -42,8 +42,10 @@ def write_report(
     summary : as `sparrot.summarise` returns it.
     names : n names, shown under the cursor; row numbers if not given.
     columns : what else points may be coloured by: a mapping from names to n entries, or a data
-        frame. Numbers get a colour bar; text and up to 30 different integers get a legend.
-    layouts : other layouts by name, (n, 2) each, which do not move with eps.
+        frame. Numbers get a colour bar; categorical columns, text and up to 30 different integers
+        get a legend. Entries that are missing are grey.
+    layouts : other layouts by name, (n, 2) each, which do not move with eps. One with coordinates
+        that are not finite is left out, and the page says so.
     title : of the page.
     load : the Python lines that define `X`, and `names`, `columns` and `layouts` where they are
         given; they open the lines on the page that reproduce it.

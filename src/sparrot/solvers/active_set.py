@@ -165,7 +165,10 @@ class ActiveSet:
 
         The other ceilings come down, to the potential and the slack of the row.
         """
-        level = self.search.levels(over, u, link, mass)
+        assert self._support is not None
+        near = self._support.levels(over, u, link, mass, self.threads)
+        near = np.where(np.isfinite(near), near, u[over] + slack[over])
+        level = self.search.levels(over, u, link, mass, near)
         r = np.minimum(self._r, u + slack)
         r[over] = np.maximum(level, u[over]) + slack[over]
         return r

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sparrot.solvers.active_set import State
 from sparrot.support import Pairs
 
 _SCHEMA = 1
+_BROKEN = (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class Checkpoint:
@@ -46,13 +48,15 @@ class Checkpoint:
         if not self._path.exists():
             return None
         try:
+            if not zipfile.is_zipfile(self._path):
+                raise zipfile.BadZipFile("no archive")
             with self._path.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
                 if int(held["schema"]) != _SCHEMA:
                     raise KeyError("schema")
                 fingerprint = str(held["fingerprint"])
                 pairs = Pairs(held["i"], held["j"], held["cost"])
                 state = State(held["u"], held["r"], pairs)
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except _BROKEN as error:
             raise InvalidInputError(
                 f"{self._path} is not a checkpoint of this version; name another file, or delete it"
             ) from error

@@ -9,6 +9,7 @@ import numpy as np
 from sparrot.engine import ProgressCallback, Threads
 from sparrot.solvers.active_set import ActiveSet, Budget, Guess, Restricted
 from sparrot.solvers.search import PooledPairs
+from sparrot.solvers.start import guess_from_parts
 from sparrot.support import Link, Pool, Sample
 from sparrot.types import FloatArray
 
@@ -16,8 +17,9 @@ _LOG = logging.getLogger("sparrot")
 _COARSE = 1e-2  # marginal error while the pool still grows
 _ROUNDS = 8
 _STEPS = 40  # of Newton's method in one round; a pool that is too small has no solution
-_ENOUGH = 1e-3  # new pairs a point below which the pool is taken as complete
+_ENOUGH = 1e-2  # new pairs a point below which the pool is taken as complete
 _SAMPLE = 1000  # rows checked against all points
+_LARGEST_PART = 40_000  # points that give the first potentials
 
 
 class PooledSet:
@@ -38,41 +40,60 @@ class PooledSet:
         max_memory: float | None,
     ) -> None:
         self._pool = pool
-        self._arguments = hollow, threads, progress, max_memory
+        self._hollow = hollow
+        self._threads = threads
+        self._progress = progress
+        self._max_memory = max_memory
+        self._grown = 0.0  # the mass that the pool has grown for
 
     def solve(
         self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
     ) -> tuple[Restricted, Sample]:
-        """Solve coarsely and grow until little is new, then to the tolerance, then sample.
+        """Let the pool grow until little is new, solve to the tolerance, then sample.
 
-        What a first sample shows to be missing is put right; a second one is the certificate.
+        What a sample shows to be missing is put right, and another one is the certificate.
         """
-        u = self._pool.guess(link, mass) if start is None else start
+        guess = self._first_guess(link, mass) if start is None else self._near(start, link, mass)
+        if mass > self._grown:  # with less mass no other pairs matter
+            guess = self._grow(link, mass, guess)
+            self._grown = mass
+        found = self._on_pool(link, mass, guess, tol, budget)
+        sample = self._pool.sample(found.u, found.plan, _SAMPLE, seed=0)
+        if len(sample.missed) == 0:
+            return found, sample
+        self._pool.add(sample.missed)
+        found = self._on_pool(link, mass, self._near(found.u, link, mass), tol, budget)
+        return found, self._pool.sample(found.u, found.plan, _SAMPLE, seed=1)
+
+    def _first_guess(self, link: Link, mass: float) -> Guess:
+        """From parts; the pool takes in neighbours of neighbours below those ceilings."""
+        guess = guess_from_parts(
+            self._pool.cost, link, mass, self._hollow, self._threads, self._progress, _LARGEST_PART
+        )
+        new = self._pool.grow(None, guess.u + guess.slack)
+        _LOG.info("neighbours of neighbours: %d new pairs of %d", new, len(self._pool.pairs))
+        return guess
+
+    def _grow(self, link: Link, mass: float, guess: Guess) -> Guess:
+        """Solve coarsely and add neighbours of neighbours, until little is new."""
         for _ in range(_ROUNDS):
-            found = self._on_pool(link, mass, u, _COARSE, Budget(_STEPS))
-            u = found.u
-            slack = self._slack(link, mass)
-            new = self._pool.grow(found.plan, u + slack)
+            found = self._on_pool(link, mass, guess, _COARSE, Budget(_STEPS))
+            guess = self._near(found.u, link, mass)
+            new = self._pool.grow(found.plan, guess.u + guess.slack)
             _LOG.info("neighbours of neighbours: %d new pairs of %d", new, len(self._pool.pairs))
             if new <= _ENOUGH * self._pool.cost.n:
                 break
-        found = self._on_pool(link, mass, u, tol, budget)
-        missed = self._pool.sample(found.u, found.plan, _SAMPLE, seed=0).missed
-        if len(missed):
-            self._pool.add(missed)
-            found = self._on_pool(link, mass, found.u, tol, budget)
-        return found, self._pool.sample(found.u, found.plan, _SAMPLE, seed=1)
+        return guess
+
+    def _near(self, u: FloatArray, link: Link, mass: float) -> Guess:
+        """Potentials with half the score of one of as many neighbours as the pool has for a row."""
+        neighbours = max(2 * len(self._pool.pairs) / self._pool.cost.n, 1.0)
+        slack = float(link.score(np.array(mass / neighbours))) / 2
+        return Guess(u, np.full(len(u), slack), neighbours)
 
     def _on_pool(
-        self, link: Link, mass: float, u: FloatArray, tol: float, budget: Budget
+        self, link: Link, mass: float, guess: Guess, tol: float, budget: Budget
     ) -> Restricted:
-        hollow, threads, *_ = self._arguments
-        search = PooledPairs(self._pool, hollow, threads)
-        active = ActiveSet(search, *self._arguments)
-        slack = np.full(len(u), self._slack(link, mass))
-        return active.solve(link, mass, Guess(u, slack, 0.0), tol, budget)
-
-    def _slack(self, link: Link, mass: float) -> float:
-        """Half the score of one of as many neighbours as the pool has for a row."""
-        neighbours = max(2 * len(self._pool.pairs) / self._pool.cost.n, 1.0)
-        return float(link.score(np.array(mass / neighbours))) / 2
+        search = PooledPairs(self._pool, self._hollow, self._threads)
+        active = ActiveSet(search, self._hollow, self._threads, self._progress, self._max_memory)
+        return active.solve(link, mass, guess, tol, budget)

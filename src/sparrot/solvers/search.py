@@ -9,7 +9,7 @@ import numpy as np
 
 from sparrot.cost import Cost
 from sparrot.engine import Threads
-from sparrot.support import Link, Pairs, Pool, levels_against, screen
+from sparrot.support import Link, Pairs, Part, Pool, levels_against, screen
 from sparrot.types import FloatArray, IntArray
 
 Report = Callable[[int, int, int], None]
@@ -24,8 +24,10 @@ class Search(Protocol):
     def pairs(self, r: FloatArray, rows: IntArray | None, report: Report) -> Pairs:
         """The pairs `i < j` of S(r) that touch one of the rows (all if None)."""
 
-    def levels(self, rows: IntArray, u: FloatArray, link: Link, mass: float) -> FloatArray:
-        """Levels of some rows against all points."""
+    def levels(
+        self, rows: IntArray, u: FloatArray, link: Link, mass: float, near: FloatArray
+    ) -> FloatArray:
+        """Levels of some rows against all points; `near` are guesses."""
 
 
 class EveryPair:
@@ -40,10 +42,14 @@ class EveryPair:
         """By tiles."""
         return screen(self.cost, r, self._threads, rows, report)
 
-    def levels(self, rows: IntArray, u: FloatArray, link: Link, mass: float) -> FloatArray:
+    def levels(
+        self, rows: IntArray, u: FloatArray, link: Link, mass: float, near: FloatArray
+    ) -> FloatArray:
         """By tiles."""
-        twin = rows if self._hollow else np.full(len(rows), -1)
-        return levels_against(self.cost, rows, self.cost, u, link, mass, twin, self._threads)[0]
+        part = Part.whole(self.cost, u)
+        return levels_against(self.cost, rows, part, link, mass, near, self._hollow, self._threads)[
+            0
+        ]
 
 
 class PooledPairs:
@@ -74,9 +80,11 @@ class PooledPairs:
         report(1, 1, len(found))
         return found
 
-    def levels(self, rows: IntArray, u: FloatArray, link: Link, mass: float) -> FloatArray:
+    def levels(
+        self, rows: IntArray, u: FloatArray, link: Link, mass: float, near: FloatArray
+    ) -> FloatArray:
         """Over the pool where the rows are many; a row without any pair then stays where it is."""
         if len(rows) <= self._few:
-            return self._every.levels(rows, u, link, mass)
+            return self._every.levels(rows, u, link, mass, near)
         v = self._pool.levels(u, rows, link, mass)
         return np.where(np.isfinite(v), v, u[rows])

@@ -24,7 +24,9 @@ _LOG = logging.getLogger("sparrot")
 _FEW = 6.0  # neighbours a row below which the way down is from larger masses
 _LOOSE = 1e-2  # marginal error on the way there
 _PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it
+_PAIRS = 500_000  # a point, in the time that an approximate search takes with its graph
 _LONG = 10.0  # seconds that are worth a word
+_WORTH_APPROXIMATING = 5000  # points
 _TOO_MANY = 1e13  # products n^2 p from which search="auto" is approximate
 
 
@@ -54,12 +56,13 @@ class SparseSolver:
         self._order = cost.order()
         self._cost = cost if self._order is None else cost.take(self._order)
         self._resumed: FloatArray | None = None
-        if _is_approximate(cost, options):
+        approximate = _is_approximate(cost, options)
+        self._say_how_long(approximate)
+        if approximate:
             self._pooled: PooledSet | None = self._make_pool(cost)
         else:
             self._pooled = None
             self._active = self._make_active_set()
-            self._say_how_long()
 
     def solve(
         self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
@@ -159,13 +162,16 @@ class SparseSolver:
         pool = Pool(self._cost, graph, self._threads)
         return PooledSet(pool, self._hollow, self._threads, options.progress, options.max_memory)
 
-    def _say_how_long(self) -> None:
+    def _say_how_long(self, approximate: bool) -> None:
         """An estimate in the log before a long run."""
         n = self._cost.n
-        if isinstance(self._cost, PointCost) and n > 30_000:
-            seconds = _PASSES * seconds_of_a_pass(self._cost, self._threads)
-            if seconds > _LONG:
-                _LOG.info("exact search of %d points: about %.0f s for one solve", n, seconds)
+        if not isinstance(self._cost, PointCost) or n <= 30_000:
+            return
+        passes = 2 * _PAIRS / n if approximate else _PASSES
+        seconds = passes * seconds_of_a_pass(self._cost, self._threads)
+        if seconds > _LONG:
+            kind = "approximate" if approximate else "exact"
+            _LOG.info("%s search of %d points: about %.0f s for one solve", kind, n, seconds)
 
 
 def _is_approximate(cost: Cost, options: Options) -> bool:
@@ -179,6 +185,9 @@ def _is_approximate(cost: Cost, options: Options) -> bool:
                 "search='approximate' works for metric='sqeuclidean' and 'cosine'; other metrics "
                 "have their n x n matrix already, use search='exact'"
             )
+        if options.neighbours is None and cost.n < _WORTH_APPROXIMATING:
+            _LOG.info("search is exact: %d points are done sooner than a graph is begun", cost.n)
+            return False
         return True
     products = float(cost.n) ** 2 * cost.points.shape[1] if isinstance(cost, PointCost) else 0.0
     chosen = "approximate" if products > _TOO_MANY else "exact"

@@ -1,15 +1,13 @@
 r"""First potentials for the active set, from few points or from another solution.
 
 A random part of m points with the share m/n of the mass has nearly the same potentials as all.
-So the problem is solved for a few hundred points (dense), then for four times as many, and so on;
-each solution gives the next its potentials, by the level of each point against the part already
-solved, and their uncertainty. The last screening is then almost always the only one that covers all
-pairs.
+So the problem is solved for a few hundred points (dense), then for four times as many, and so on.
+Each solution gives every point a level against the part, with its uncertainty: the potentials from
+which the next part is solved, and a bound that keeps the next levels cheap. The last screening is
+then almost always the only one that covers all pairs.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from sparrot.solvers.active_set import ActiveSet, Budget, Guess
 from sparrot.solvers.dual import DenseDual
 from sparrot.solvers.newton import newton
 from sparrot.solvers.search import EveryPair
-from sparrot.support import Link, levels_against
+from sparrot.support import Link, Part, first_levels, levels_against
 from sparrot.types import FloatArray, IntArray
 
 _RATIO = 4  # each part is that many times larger than the one before
@@ -37,29 +35,39 @@ def guess_from_parts(
     hollow: bool,
     threads: Threads,
     progress: ProgressCallback,
+    largest: float = np.inf,
 ) -> Guess:
-    """Solve ever larger random parts; the last gives every point its guess."""
+    """Solve ever larger random parts; each gives every point its level, the last is the guess.
+
+    `largest` bounds the number of points of a part.
+    """
     n = cost.n
     order = np.random.default_rng(0).permutation(n)
-    sizes = [max(2, -(-n // _RATIO)), n]
-    while sizes[0] > _DENSE:
-        sizes.insert(0, -(-sizes[0] // _RATIO))
-    index = np.sort(order[: sizes[0]]).astype(np.int32)
-    part = cost.take(index)
-    u, part_mass = _first_part(part, link, mass * part.n / n, hollow, threads)
-    for size in sizes[1:-1]:
-        to = np.sort(order[:size]).astype(np.int32)
-        progress(Progress("extending", size, 0))
-        guess = _extend(cost, to, index, part, u, link, part_mass, threads)
-        part, index = cost.take(to), to
-        part_mass = max(part_mass, mass * size / n)
-        problem = ActiveSet(EveryPair(part, hollow, threads), hollow, threads, progress)
-        u = problem.solve(link, part_mass, guess, _COARSE, Budget(_STEPS)).u
-    progress(Progress("extending", n, 0))
-    every = np.arange(n, dtype=np.int32)
-    guess = _extend(cost, every, index, part, u, link, part_mass, threads)
-    raised = part_mass / (mass * part.n / n)  # with that much more mass than its share
-    return replace(guess, neighbours=guess.neighbours / raised)
+    sizes = _sizes(n, largest)
+    part, mass_of_part = _first_part(cost, _some(order, sizes[0]), link, mass, hollow, threads)
+
+    def report(done: int, total: int) -> None:
+        progress(Progress("extending", n, done, total))
+
+    report(0, 0)
+    level, k = first_levels(cost, part, link, mass_of_part, threads)
+    for size in sizes[1:]:
+        slack = _uncertainty(k, link, mass_of_part)
+        mass_of_part = max(mass_of_part, mass * size / n)
+        index = _some(order, size)
+        guess = Guess(level[index], slack[index], float(k.mean()) * size / part.cost.n)
+        problem = ActiveSet(EveryPair(cost.take(index), hollow, threads), hollow, threads, progress)
+        found = problem.solve(link, mass_of_part, guess, _COARSE, Budget(_STEPS))
+        part = Part(index, problem.cost, found.u)
+        others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
+        near = (level + slack)[others]
+        level[others], k[others] = levels_against(
+            cost, others, part, link, mass_of_part, near, True, threads, report
+        )
+        level[index], k[index] = found.u, np.diff(found.plan.indptr)
+    raised = mass_of_part / (mass * part.cost.n / n)  # with that much more mass than its share
+    neighbours = float(k.mean()) * n / part.cost.n / raised
+    return Guess(level, _uncertainty(k, link, mass_of_part), neighbours)
 
 
 def guess_from_potential(
@@ -71,8 +79,10 @@ def guess_from_potential(
     mean of the two is right. What is left of their difference is the uncertainty.
     """
     rows = np.linspace(0, cost.n - 1, min(_SAMPLE, cost.n)).astype(np.int32)
-    twin = rows if hollow else np.full(len(rows), -1)
-    level, neighbours = levels_against(cost, rows, cost, u, link, mass, twin, threads)
+    near = u[rows] + float(link.score(np.array(mass)))
+    level, neighbours = levels_against(
+        cost, rows, Part.whole(cost, u), link, mass, near, hollow, threads
+    )
     shift = float(np.median(level - u[rows])) / 2
     scale = float(link.score(np.array(mass / max(neighbours.mean(), 1.0))))
     uncertainty = float(np.median(np.abs(level - u[rows] - 2 * shift)))
@@ -82,10 +92,25 @@ def guess_from_potential(
     return Guess(u + shift, slack, float(neighbours.mean()))
 
 
+def _sizes(n: int, largest: float) -> list[int]:
+    """A quarter of n points, a quarter of that, and so on, ascending; the first is dense."""
+    sizes = [max(2, -(-n // _RATIO))]
+    while sizes[0] > _DENSE:
+        sizes.insert(0, -(-sizes[0] // _RATIO))
+    return [size for size in sizes if size <= max(largest, sizes[0])]
+
+
+def _some(order: IntArray, size: int) -> IntArray:
+    """The first points of an order, ascending."""
+    return np.sort(order[:size]).astype(np.int32)
+
+
 def _first_part(
-    part: Cost, link: Link, mass: float, hollow: bool, threads: Threads
-) -> tuple[FloatArray, float]:
-    """Potentials of the smallest part; its mass is raised until it has a few neighbours a row."""
+    cost: Cost, index: IntArray, link: Link, mass: float, hollow: bool, threads: Threads
+) -> tuple[Part, float]:
+    """The smallest part, solved; its mass is raised until it has a few neighbours a row."""
+    part = cost.take(index)
+    mass = mass * part.n / cost.n
     C = part.dense()
     if hollow:
         np.fill_diagonal(C, np.inf)
@@ -96,26 +121,13 @@ def _first_part(
         if dual.scores(u).nnz >= min(_FEW, part.n / 2) * part.n:
             break
         mass *= 2
-    return u, mass
+    return Part(index, part, u), mass
 
 
-def _extend(
-    cost: Cost,
-    to: IntArray,
-    index: IntArray,
-    part: Cost,
-    u: FloatArray,
-    link: Link,
-    mass: float,
-    threads: Threads,
-) -> Guess:
-    """Levels of the points `to` against a solved part.
+def _uncertainty(k: IntArray, link: Link, mass: float) -> FloatArray:
+    """How far off levels over k neighbours may be.
 
-    The level of a row with k neighbours in the part has a sampling error of the order of the mean
-    score divided by the square root of their number.
+    The sampling error is of the order of the mean score divided by the root of their number.
     """
-    place = np.minimum(np.searchsorted(index, to), part.n - 1)
-    twin = np.where(index[place] == to, place, -1)
-    level, k = levels_against(cost, to, part, u, link, mass, twin, threads)
-    slack = link.score(mass / k) * np.minimum(1.0, 2.0 / np.sqrt(k))
-    return Guess(level, slack, float(k.mean()) * len(to) / part.n)
+    k = np.maximum(k, 1)
+    return link.score(mass / k) * np.minimum(1.0, 2.0 / np.sqrt(k))

@@ -1,6 +1,12 @@
 """Costs -> candidate pairs: levels of points, and screening of all pairs against ceilings."""
 
-from sparrot.support.levels import block_levels, levels_against, simplex_levels
+from sparrot.support.levels import (
+    Part,
+    block_levels,
+    first_levels,
+    levels_against,
+    simplex_levels,
+)
 from sparrot.support.link import QUADRATIC, Link, tsallis_link
 from sparrot.support.nearest import nearest
 from sparrot.support.pairs import Pairs, Support, compressed, number_of_pairs
@@ -11,11 +17,13 @@ __all__ = [
     "QUADRATIC",
     "Link",
     "Pairs",
+    "Part",
     "Pool",
     "Sample",
     "Support",
     "block_levels",
     "compressed",
+    "first_levels",
     "levels_against",
     "nearest",
     "neighbour_graph",

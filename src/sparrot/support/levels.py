@@ -11,109 +11,127 @@ of the mass, it is an estimate of it; and for a new point it gives the row of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from sparrot.cost import LEAF, Cost
+from sparrot.cost import Cost
 from sparrot.engine import Threads
 from sparrot.support.link import QUADRATIC, Link
-from sparrot.support.screening import as_slice
-from sparrot.support.tiles import Scratch, leaf_maxima, runs
-from sparrot.types import BoolArray, Float32Array, FloatArray, IntArray
+from sparrot.support.tiles import ROWS, Scratch, ceilings, hits, leaf_maxima, reachable, runs
+from sparrot.types import Float32Array, FloatArray, IntArray
 
-_NEAR = 2  # leaves that give a first bound
+_FASTER = 8.0  # factor on the step by which a row without any candidate rises
+_ROUNDING = 1e-9  # far more than a level errs by
 _WORTH_COMPILING = 1_000_000  # entries of a block
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some points of a cost: their places (ascending), the cost between them, potentials."""
+
+    index: IntArray
+    cost: Cost
+    u: FloatArray
+
+    @staticmethod
+    def whole(cost: Cost, u: FloatArray) -> Part:
+        """All points."""
+        return Part(np.arange(cost.n, dtype=np.int32), cost, u)
 
 
 def levels_against(
     cost: Cost,
     rows: IntArray,
-    other: Cost,
-    u: FloatArray,
+    part: Part,
     link: Link,
     mass: float,
-    twin: IntArray,
+    near: FloatArray,
+    hollow: bool,
     threads: Threads,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[FloatArray, IntArray]:
-    """Levels of the points `rows` of `cost` against all points of `other`, and their supports.
+    """Levels of the points `rows` of `cost` against a part, and how many points each rests on.
 
-    `u` are the potentials of `other`, a part of the same cost; `twin[k]` is the place there of the
-    point `rows[k]` itself, which is left out, or -1. Float32 products: good for a start.
+    `near` are guesses. Candidates are the pairs with `near_i + u_j > C_ij`; if the level over these
+    is no higher than the guess, no other pair matters to it. If it is higher, it is at least a
+    bound, and the row is looked at once more. With `hollow` a point is no candidate for itself.
+    `report(row groups done, row groups in all)` is called as it goes on.
     """
     v = np.empty(len(rows))
-    counts = np.empty(len(rows), np.int64)
-    b = (u - other.shift).astype(np.float32)
-    highest = leaf_maxima(u)
+    counts = np.zeros(len(rows), np.int64)
+    columns = ceilings(part.cost, part.u)
+    highest = leaf_maxima(part.u)
     scratch = Scratch()
+    first_step = float(link.score(np.array(mass)))
+
+    def candidates(group: IntArray, bound: FloatArray) -> tuple[IntArray, IntArray]:
+        alive = reachable(cost, group, bound, part.cost, highest)
+        limit = ceilings(cost, bound, group)
+        found = [
+            hits(cost, group, limit, part.cost, tile, columns[tile], scratch)
+            for tile in runs(alive, part.cost.n)
+        ]
+        i = np.concatenate([i for i, _ in found] or [group[:0]])
+        j = np.concatenate([j for _, j in found] or [group[:0]])
+        if hollow:
+            other = part.index[j] != group[i]
+            i, j = i[other], j[other]
+        order = np.argsort(i, kind="stable")
+        return i[order], j[order]
 
     def block(start: int, stop: int) -> None:
-        group = rows[start:stop]
-        levels = _Levels(len(group), other.n, link, mass)
-        beyond = np.zeros(len(highest), bool)  # leaves that were taken already
-        for alive in _nearest_first(cost, group, other, highest, levels):
-            for columns in runs(alive & ~beyond, other.n):
-                Q = scratch.tile(len(group), columns.stop - columns.start)
-                cost.products(as_slice(group), other, columns, Q)
-                own = np.flatnonzero(
-                    (twin[start:stop] >= columns.start) & (twin[start:stop] < columns.stop)
-                )
-                Q[own, twin[start:stop][own] - columns.start] = -np.inf
-                levels.add(Q, b[columns])
-            beyond |= alive
-        v[start:stop], counts[start:stop] = levels.settled()
+        todo, bound, step = np.arange(start, stop), near[start:stop], first_step
+        while len(todo):
+            i, j = candidates(rows[todo], bound)
+            C = cost.pairs(rows[todo][i], part.index[j])
+            level, counts[todo] = _levels_of_candidates(i, j, C, len(todo), part.u, link, mass)
+            v[todo] = level
+            low = ~(level <= bound)
+            higher = np.where(
+                np.isfinite(level), level + _ROUNDING * (np.abs(level) + step), bound + step
+            )
+            todo, bound, step = todo[low], higher[low], _FASTER * step
 
-    threads.run(block, len(rows), LEAF)
-    return v + cost.shift[rows], counts
+    threads.run(block, len(rows), ROWS, report)
+    return v, counts
 
 
-def _nearest_first(
-    cost: Cost, group: IntArray, other: Cost, highest: FloatArray, levels: _Levels
-) -> Iterator[BoolArray]:
-    """Leaves of `other` to look at: near ones and then, knowing their level, all within reach.
+def _levels_of_candidates(
+    i: IntArray, j: IntArray, C: FloatArray, n: int, u: FloatArray, link: Link, mass: float
+) -> tuple[FloatArray, IntArray]:
+    """Levels of n rows over pairs that are sorted by row; infinite for a row without any."""
+    from sparrot.kernels import support_levels
 
-    Near are those with the smallest gap and those at the same place in the order of the points.
-    """
-    leaves = np.unique(group // LEAF)
-    gap = np.min([cost.gaps(int(leaf), other) for leaf in leaves], axis=0)
-    place = leaves * len(highest) // -(-cost.n // LEAF)
-    near = np.zeros(len(highest), bool)
-    near[np.argsort(gap - highest, kind="stable")[:_NEAR]] = True
-    for aside in (-1, 0, 1):
-        near[np.clip(place + aside, 0, len(highest) - 1)] = True
-    yield near
-    yield (levels.bounds() + cost.shift[group]).max() + highest > gap
+    v = np.empty(n)
+    indptr = np.searchsorted(i, np.arange(n + 1))
+    rows = np.arange(n, dtype=np.int32)
+    support_levels(indptr, j, C, u, mass, link.factor, link.power, rows, v)
+    return v, np.bincount(i[v[i] + u[j] - C > 0], minlength=n)
 
 
-class _Levels:
-    """Levels of some rows, from columns that come one tile after the other."""
+def first_levels(
+    cost: Cost, part: Part, link: Link, mass: float, threads: Threads
+) -> tuple[FloatArray, IntArray]:
+    """Levels of all points against a small part, from products in float32: good for a start."""
+    v = np.empty(cost.n)
+    counts = np.empty(cost.n, np.int64)
+    b = part.u - part.cost.shift
+    place = np.minimum(np.searchsorted(part.index, np.arange(cost.n)), part.cost.n - 1)
+    own = part.index[place] == np.arange(cost.n)
 
-    def __init__(self, n_rows: int, n_columns: int, link: Link, mass: float) -> None:
-        self._arguments = mass, link.factor, link.power
-        self._scores = np.empty((n_rows, n_columns))  # as good as no memory until it is written
-        self._counts = np.zeros(n_rows, np.int64)
-        self._settled = np.zeros(n_rows, np.int64)
-        self._level = np.full(n_rows, np.inf)
+    def block(start: int, stop: int) -> None:
+        Q: Float32Array = np.empty((stop - start, part.cost.n), np.float32)
+        cost.products(slice(start, stop), part.cost, slice(None), Q)
+        S = Q + b
+        twin = np.flatnonzero(own[start:stop])
+        S[twin, place[start:stop][twin]] = -np.inf
+        v[start:stop] = block_levels(S, mass, link)
+        counts[start:stop] = (S + v[start:stop, None] > 0).sum(axis=1)
 
-    def add(self, Q: Float32Array | FloatArray, b: Float32Array | FloatArray) -> None:
-        """Take in the columns `Q + b`."""
-        from sparrot.kernels import gather_scores
-
-        gather_scores(
-            Q, b, *self._arguments, self._scores, self._counts, self._settled, self._level
-        )
-
-    def bounds(self) -> FloatArray:
-        """Upper bounds on the levels, from the columns so far."""
-        from sparrot.kernels import settle_levels
-
-        settle_levels(self._scores, self._counts, *self._arguments, self._level)
-        self._settled[:] = self._counts
-        return self._level
-
-    def settled(self) -> tuple[FloatArray, IntArray]:
-        """The levels, and how many columns each rests on."""
-        return self.bounds(), self._counts
+    threads.run(block, cost.n, _WORTH_COMPILING // part.cost.n + 1)
+    return v + cost.shift, counts
 
 
 def simplex_levels(S: FloatArray, mass: float | FloatArray, link: Link = QUADRATIC) -> FloatArray:
@@ -144,9 +162,11 @@ def block_levels(S: FloatArray, mass: float, link: Link) -> FloatArray:
     """As `simplex_levels`; large blocks are worth a compiled loop."""
     if S.size < _WORTH_COMPILING:
         return simplex_levels(S, mass, link)
-    levels = _Levels(S.shape[0], S.shape[1], link, mass)
-    levels.add(S, np.zeros(S.shape[1]))
-    return levels.settled()[0]
+    from sparrot.kernels import row_levels
+
+    v = np.empty(len(S))
+    row_levels(S, mass, link.factor, link.power, v)
+    return v
 
 
 def _newton_step(S: FloatArray, v: FloatArray, mass: FloatArray, link: Link) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparrot.cost import Cost
 from sparrot.engine import Threads
-from sparrot.support.screening import list_hits
+from sparrot.support.tiles import list_hits
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from sparrot.engine import Threads
+from sparrot.support.link import Link
 from sparrot.types import BoolArray, FloatArray, IntArray
+
+_ROWS = 4096  # rows of a block
 
 
 def number_of_pairs(n: int, hollow: bool) -> int:
@@ -78,3 +82,23 @@ class Support:
         mirror(up, upper.indices.astype(np.int32), upper.data, indptr, indices, cost)
         i = np.repeat(np.arange(n, dtype=np.int32), np.diff(up))
         return Support(Pairs(i, upper.indices, upper.data), indptr, indices, cost)
+
+    def levels(
+        self, rows: IntArray, u: FloatArray, link: Link, mass: float, threads: Threads
+    ) -> FloatArray:
+        """Levels of some rows over their pairs here: bounds on their levels over all pairs.
+
+        Infinite for a row without any.
+        """
+        from sparrot.kernels import support_levels
+
+        v = np.empty(len(rows))
+
+        def block(start: int, stop: int) -> None:
+            support_levels(
+                self.indptr, self.indices, self.cost, u, mass, link.factor, link.power,
+                rows[start:stop], v[start:stop],
+            )  # fmt: skip
+
+        threads.run(block, len(rows), _ROWS)
+        return v

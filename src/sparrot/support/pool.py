@@ -23,7 +23,6 @@ from sparrot.support.pairs import Pairs, Support
 from sparrot.support.screening import screen
 from sparrot.types import BoolArray, FloatArray, IntArray, PointArray
 
-_SWEEPS = 6  # damped levels that turn costs of neighbours into first potentials
 _ROWS = 4096  # rows of a block
 _CONFIDENCE = 0.95
 _NEIGHBOURS = 30  # of each point in the graph that a pool starts from
@@ -70,35 +69,18 @@ class Pool:
 
     def levels(self, u: FloatArray, rows: IntArray, link: Link, mass: float) -> FloatArray:
         """Levels of some rows over the pool."""
-        from sparrot.kernels import support_levels
+        return self._support.levels(rows, u, link, mass, self.threads)
 
-        s = self._support
-        v = np.empty(len(rows))
+    def grow(self, plan: csr_array | None, r: FloatArray) -> int:
+        """Add the pairs of S(r) whose points share a partner in the plan; how many are new.
 
-        def block(start: int, stop: int) -> None:
-            support_levels(
-                s.indptr, s.indices, s.cost, u, mass, link.factor, link.power,
-                rows[start:stop], v[start:stop],
-            )  # fmt: skip
-
-        self.threads.run(block, len(rows), _ROWS)
-        return v
-
-    def guess(self, link: Link, mass: float) -> FloatArray:
-        """First potentials: half the mean cost of a row's candidates, then damped levels."""
-        s = self._support
-        counts = np.maximum(np.diff(s.indptr), 1)
-        u: FloatArray = np.add.reduceat(np.append(s.cost, 0.0), s.indptr[:-1]) / counts / 2
-        every = np.arange(self.cost.n, dtype=np.int32)
-        for _ in range(_SWEEPS):
-            u = (u + self.levels(u, every, link, mass)) / 2
-        return u
-
-    def grow(self, plan: csr_array, r: FloatArray) -> int:
-        """Add the pairs of S(r) whose points share a partner in the plan; how many are new."""
+        Without a plan, a partner in the pool.
+        """
         from sparrot.kernels import second_neighbours
 
         s, X = self._support, self.cost.points
+        graph = s if plan is None else plan
+        indptr, indices = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
         scale = 0.5 / self.cost.unit
 
         def block(start: int) -> Pairs:
@@ -108,7 +90,7 @@ class Pool:
                 i, j = np.empty(room, np.int32), np.empty(room, np.int32)
                 c = np.empty(room)
                 count = second_neighbours(
-                    plan.indptr, plan.indices, s.indptr, s.indices, X, r, scale, start, stop,
+                    indptr, indices, s.indptr, s.indices, X, r, scale, start, stop,
                     i, j, c,
                 )  # fmt: skip
                 if count <= room:

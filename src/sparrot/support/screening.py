@@ -16,10 +16,17 @@ import numpy as np
 from sparrot.cost import LEAF, Cost
 from sparrot.engine import Threads
 from sparrot.support.pairs import Pairs
-from sparrot.support.tiles import WIDTH, Scratch, groups, leaf_maxima, reachable, runs
-from sparrot.types import Float32Array, FloatArray, IntArray
-
-_ROOM = 1 << 14  # hits that a tile has room for at first
+from sparrot.support.tiles import (
+    WIDTH,
+    Scratch,
+    ceilings,
+    groups,
+    hits,
+    leaf_maxima,
+    reachable,
+    runs,
+)
+from sparrot.types import FloatArray, IntArray
 
 
 def screen(
@@ -34,9 +41,7 @@ def screen(
     `report(row groups done, row groups in all, pairs found)` is called as the pass goes on, and may
     raise.
     """
-    a = r - cost.shift
-    a = a + cost.margin(a)
-    bound = np.nextafter(a.astype(np.float32), np.float32(np.inf))
+    bound = ceilings(cost, r)
     highest = leaf_maxima(r)
     everything = rows is None
     left: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
@@ -47,10 +52,12 @@ def screen(
     def one(group: IntArray) -> Pairs:
         alive = reachable(cost, group, r[group], cost, highest)
         first = int(group[0]) // LEAF * LEAF if everything else 0
+        limit = bound[group]
         found = [
-            _hits(cost, bound, group, columns, scratch) for columns in runs(alive, cost.n, first)
+            hits(cost, group, limit, cost, columns, bound[columns], scratch)
+            for columns in runs(alive, cost.n, first)
         ]
-        i = np.concatenate([i for i, _ in found] or [group[:0]])
+        i = group[np.concatenate([i for i, _ in found] or [group[:0]])]
         j = np.concatenate([j for _, j in found] or [group[:0]])
         keep = (i < j) | ((i > j) & ~among[j])  # a pair of two rows is met twice: take it once
         i, j = i[keep], j[keep]
@@ -76,35 +83,6 @@ def seconds_of_a_pass(cost: Cost, threads: Threads) -> float:
     took = []
     for _ in range(3):
         start = time.perf_counter()
-        _hits(cost, nothing, group, columns, scratch)
+        hits(cost, group, nothing[group], cost, columns, nothing[columns], scratch)
         took.append(time.perf_counter() - start)
     return min(took) * cost.n**2 / (2 * len(group) * columns.stop * threads.n_jobs)
-
-
-def _hits(
-    cost: Cost, bound: Float32Array, group: IntArray, columns: slice, scratch: Scratch
-) -> tuple[IntArray, IntArray]:
-    """The pairs of one tile that pass the float32 filter, row by row."""
-    G = scratch.tile(len(group), columns.stop - columns.start)
-    cost.products(as_slice(group), cost, columns, G)
-    i, j = list_hits(G, bound[columns], -bound[group])
-    return group[i], j + np.int32(columns.start)
-
-
-def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArray, IntArray]:
-    """The entries with `G_ij + b_j > t_i`, row by row."""
-    from sparrot.kernels import find_hits
-
-    room = _ROOM
-    while True:
-        i, j = np.empty(room, np.int32), np.empty(room, np.int32)
-        count = find_hits(G, b, t, i, j)
-        if count <= room:
-            return i[:count], j[:count]
-        room = count
-
-
-def as_slice(index: IntArray) -> IntArray | slice:
-    """Consecutive indices as a slice, which needs no copy."""
-    first, last = int(index[0]), int(index[-1])
-    return slice(first, last + 1) if last - first + 1 == len(index) else index

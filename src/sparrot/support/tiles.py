@@ -14,7 +14,19 @@ import numpy as np
 from sparrot.cost import LEAF, Cost
 from sparrot.types import BoolArray, Float32Array, FloatArray, IntArray
 
-WIDTH = 4096  # columns of a tile, at most: with a leaf of rows, 4 MB of float32
+ROWS = 2 * LEAF  # rows of a tile, at most,
+WIDTH = 1024  # and its columns: 2 MB of float32
+_ROOM = 1 << 14  # hits that a tile has room for at first
+
+
+def ceilings(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) -> Float32Array:
+    """Bounds in float32: `r_i + r_j > C_ij` only if the bounds of i and j add up to `> -G_ij`.
+
+    `r` is one number for each of the rows, which are all by default.
+    """
+    a = r - cost.shift[rows]
+    a = a + cost.margin(a, rows)
+    return np.nextafter(a.astype(np.float32), np.float32(np.inf))
 
 
 def leaf_maxima(x: FloatArray) -> FloatArray:
@@ -55,10 +67,45 @@ class Scratch:
         size = rows * columns
         held: Float32Array | None = getattr(self._own, "held", None)
         if held is None or len(held) < size:
-            held = self._own.held = np.empty(max(size, LEAF * WIDTH), np.float32)
+            held = self._own.held = np.empty(max(size, ROWS * WIDTH), np.float32)
         return held[:size].reshape(rows, columns)
 
 
-def groups(rows: IntArray, size: int = LEAF) -> list[IntArray]:
-    """The rows in groups no larger than a leaf."""
-    return [rows[k : k + size] for k in range(0, len(rows), size)]
+def groups(rows: IntArray) -> list[IntArray]:
+    """The rows in groups for tiles."""
+    return [rows[k : k + ROWS] for k in range(0, len(rows), ROWS)]
+
+
+def hits(
+    cost: Cost,
+    group: IntArray,
+    bound: Float32Array,
+    other: Cost,
+    columns: slice,
+    other_bound: Float32Array,
+    scratch: Scratch,
+) -> tuple[IntArray, IntArray]:
+    """The pairs of one tile that pass the filter: places in the group, and columns of `other`."""
+    G = scratch.tile(len(group), columns.stop - columns.start)
+    cost.bounds(as_slice(group), other, columns, G)
+    i, j = list_hits(G, other_bound, -bound)
+    return i, j + np.int32(columns.start)
+
+
+def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArray, IntArray]:
+    """The entries with `G_ij + b_j > t_i`, row by row."""
+    from sparrot.kernels import find_hits
+
+    room = _ROOM
+    while True:
+        i, j = np.empty(room, np.int32), np.empty(room, np.int32)
+        count = find_hits(G, b, t, i, j)
+        if count <= room:
+            return i[:count], j[:count]
+        room = count
+
+
+def as_slice(index: IntArray) -> IntArray | slice:
+    """Consecutive indices as a slice, which needs no copy."""
+    first, last = int(index[0]), int(index[-1])
+    return slice(first, last + 1) if last - first + 1 == len(index) else index

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.manifold import SpectralEmbedding
@@ -11,6 +12,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparrot
 from problems import points
+from sparrot.errors import InvalidInputError
+
+
+def expected_failures(estimator):
+    """Kernels and graphs have no rows for the new points of this check, and say so."""
+    if isinstance(estimator, (sparrot.QOT, sparrot.EOT, sparrot.Tsallis)):
+        return {}
+    return {"check_fit_idempotent": "there are no rows for new points"}
 
 
 @parametrize_with_checks(
@@ -24,7 +33,8 @@ from problems import points
         sparrot.Epanechnikov(),
         sparrot.GaussianL2(),
         sparrot.MAGIC(k=1),
-    ]
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -91,3 +101,39 @@ def test_only_the_points_of_an_affinity_resume_it(build, metric):
     for other in (X[::-1], X + np.arange(80)[:, None], np.ones((80, 4))):
         with pytest.raises(sparrot.InvalidInputError, match="X is not the data of this affinity"):
             sparrot.resume(a, other)
+
+
+BASELINES = [
+    sparrot.KNN(5),
+    sparrot.Gaussian(),
+    sparrot.Epanechnikov(),
+    sparrot.GaussianL2(),
+    sparrot.MAGIC(),
+]
+
+
+@pytest.mark.parametrize("estimator", BASELINES)
+def test_baselines_have_rows_of_their_training_points_and_of_no_others(estimator):
+    X = points("gaussian", 60)
+    model = clone(estimator).fit(X)
+    W = sp.csr_array(model.affinity_).toarray()
+    for rows in (slice(None), [7, 3], [5]):
+        assert np.array_equal(sp.csr_array(model.transform(X[rows])).toarray(), W[rows])
+    with pytest.raises(InvalidInputError, match=r"row 1 of X is no training point, .* only; QOT"):
+        model.transform(X[:3] + np.array([[0], [1], [0]]))
+
+
+@pytest.mark.parametrize("estimator", [sparrot.KNN(5), sparrot.Gaussian(), sparrot.GaussianL2()])
+def test_baselines_stand_in_a_pipeline(estimator):
+    X = points("gaussian", 60)
+    chain = make_pipeline(StandardScaler(), estimator, sparrot.Eigenmaps(affinity="precomputed"))
+    direct = sparrot.Eigenmaps(affinity=estimator).fit_transform(StandardScaler().fit_transform(X))
+    assert np.array_equal(chain.fit_transform(X), direct)
+    assert chain.transform(X[:5]) == pytest.approx(direct[:5], abs=1e-6)
+
+
+def test_there_is_no_data_frame_of_a_sparse_matrix():
+    X = points("gaussian", 60)
+    with pytest.raises(ValueError, match="sparse"):
+        sparrot.QOT().set_output(transform="pandas").fit_transform(X)
+    assert sparrot.EOT().set_output(transform="pandas").fit_transform(X).shape == (60, 60)

@@ -1,7 +1,9 @@
 """The neighbours transformer against scikit-learn's."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn import neighbors
 from sklearn.manifold import Isomap
 from sklearn.pipeline import make_pipeline
@@ -9,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparrot
 from problems import points
+from sparrot.affinity.nearest import nearest_of_new
 
 
 @parametrize_with_checks([sparrot.KNeighborsTransformer(n_neighbors=2)])
@@ -17,7 +20,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.parametrize("mode", ["distance", "connectivity"])
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine", "manhattan"])
 @pytest.mark.parametrize("n", [200, 1600])
 def test_graph_is_that_of_scikit_learn(mode, metric, n):
     X = points("gaussian", n)
@@ -32,6 +35,30 @@ def test_graph_is_that_of_scikit_learn(mode, metric, n):
     np.testing.assert_allclose(
         ours.transform(new).toarray(), theirs.transform(new).toarray(), rtol=1e-6, atol=1e-6
     )
+
+
+def test_equals_come_in_the_order_of_their_indices():
+    rng = np.random.default_rng(0)
+    Y, X = (rng.integers(0, 4, (n, 3)).astype(float) for n in (300, 40))
+    k = 11
+    indices, distances = nearest_of_new(X, Y, k, "sqeuclidean")
+    D = cdist(X, Y, "sqeuclidean")
+    assert np.array_equal(indices, np.argsort(D, axis=1, kind="stable")[:, :k])
+    assert np.array_equal(distances, np.sort(D, axis=1)[:, :k])
+    assert nearest_of_new(X, Y[:1], 1, "sqeuclidean")[0].tolist() == [[0]] * 40
+
+
+@pytest.mark.parametrize("mode", ["distance", "connectivity"])
+def test_transform_changes_nothing(mode):
+    frame = pd.DataFrame(points("gaussian", 50)[:, :5], columns=list("abcde"))
+    model = sparrot.KNeighborsTransformer(mode=mode).fit(frame)
+    before = dict(model.__dict__)
+    A = model.transform(frame)
+    model.transform(frame[:3] + 0.1)
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[name] is before[name] for name in before)
+    assert model.feature_names_in_.tolist() == list("abcde")
+    assert (A != model.fit_transform(frame)).nnz == 0
 
 
 def test_it_serves_a_pipeline_that_needs_a_graph():

@@ -43,6 +43,17 @@ def test_lines_above_the_bar_take_its_place():
     assert "\r\x1b[Ka warning\n" in stream.getvalue()
 
 
+def test_what_goes_to_another_stream_waits_for_the_bar_to_go():
+    stream, other = io.StringIO(), io.StringIO()
+    with Bar(stream, shown=True, patience=0) as bar:
+        bar.stage("affinity")
+        assert drawn(stream, "affinity")
+        bar.above("a result", other)
+        assert "\r\x1b[K" in stream.getvalue()
+    assert other.getvalue() == "a result\n"
+    assert "a result" not in stream.getvalue()
+
+
 def test_short_work_and_hidden_bars_draw_nothing():
     for shown, patience in ((True, 60.0), (False, 0.0)):
         stream = io.StringIO()

@@ -1,37 +1,54 @@
+from argparse import Namespace
+
 import numpy as np
 import pytest
 
 import sparrot
-from sparrot.cli.output import (
-    AFFINITIES,
-    TABLES,
-    Table,
-    require_same_cells,
-    require_writable,
-    write_affinity,
-    write_table,
-)
+from sparrot.cli.output import Table, coordinates, edges, write_result, write_results
+from sparrot.cli.targets import AFFINITIES, TABLES
+from sparrot.files import whole_file
 
 Y = np.random.default_rng(0).standard_normal((40, 2))
-TABLE = Table("obsm/X_map", ["map_1", "map_2"], Y)
+TABLE = coordinates(Y, "map")
+LABELS = Table({"cluster": np.arange(40) % 3}, "obs/sparrot_cluster")
 
 
-@pytest.mark.parametrize("suffix", TABLES)
+def asked(folder, output=None, plot=None, source="points.npy"):
+    named = {"output": output, "plot": plot}
+    paths = {key: folder / name if name else None for key, name in named.items()}
+    return Namespace(path=folder / source, **paths)
+
+
+@pytest.mark.parametrize("suffix", [*TABLES, ".NPZ", ".Csv"])
 def test_coordinates_are_read_back_to_the_last_bit(suffix, tmp_path):
-    target = tmp_path / f"new folder/coordinates{suffix}"
-    write_table(TABLE, target, tmp_path / "points.npy")
+    options = asked(tmp_path, f"new folder/coordinates{suffix}")
+    write_results(options, TABLE, lambda: None)
+    assert list(options.output.parent.iterdir()) == [options.output]
+    small = options.output.rename(tmp_path / f"small{suffix.lower()}")
     array = "obsm/X_map" if suffix == ".h5ad" else None
-    assert np.array_equal(sparrot.read_points(target, array=array), Y)
-    assert list(target.parent.iterdir()) == [target]
+    assert np.array_equal(sparrot.read_points(small, array=array), Y)
 
 
-@pytest.mark.parametrize("suffix", AFFINITIES)
+@pytest.mark.parametrize("suffix", [*AFFINITIES, ".NPZ"])
 def test_affinities_are_read_back_to_the_last_bit(suffix, tmp_path):
     affinity = sparrot.qot(Y)
-    target = tmp_path / f"affinity{suffix}"
-    write_affinity(affinity, target, tmp_path / "points.npy")
-    read = sparrot.read_points(target) if suffix == ".mtx" else sparrot.load(target).matrix
-    assert abs(read - affinity.matrix).max() == 0
+    options = asked(tmp_path, f"new folder/affinity{suffix}")
+    write_results(options, affinity, lambda: None)
+    assert list(options.output.parent.iterdir()) == [options.output]
+    small = options.output.rename(tmp_path / f"small{suffix.lower()}")
+    if suffix in (".csv", ".tsv", ".parquet"):
+        i, j, weight = sparrot.read_points(small).T
+        assert np.array_equal(affinity.matrix.toarray()[i.astype(int), j.astype(int)], weight)
+        assert len(weight) == affinity.matrix.nnz
+    else:
+        read = sparrot.read_points(small) if suffix == ".mtx" else sparrot.load(small).matrix
+        assert abs(read - affinity.matrix).max() == 0
+
+
+def test_edges_in_text_have_whole_numbers_for_points(tmp_path):
+    with whole_file(tmp_path / "edges.csv") as path:
+        write_result(edges(sparrot.qot(np.array([[0.0], [1.0]]))), path)
+    assert (tmp_path / "edges.csv").read_text() == "i,j,weight\n0,1,1.0\n1,0,1.0\n"
 
 
 def test_a_new_h5ad_keeps_what_its_source_has(tmp_path):
@@ -41,40 +58,33 @@ def test_a_new_h5ad_keeps_what_its_source_has(tmp_path):
     source = tmp_path / "source.h5ad"
     data.write_h5ad(source)
     before = source.read_bytes()
-    labels = Table("obs/sparrot_cluster", ["cluster"], np.arange(40) % 3)
-    for name in ("labels.h5ad", "map.h5ad", "affinity.h5ad"):
-        target = tmp_path / name
-        if name == "affinity.h5ad":
-            write_affinity(sparrot.qot(Y), target, source)
-        else:
-            write_table(labels if name == "labels.h5ad" else TABLE, target, source)
-        read = anndata.read_h5ad(target)
+    for result in (LABELS, TABLE, sparrot.qot(Y)):
+        options = asked(tmp_path, "new.h5ad", source="source.h5ad")
+        write_results(options, result, lambda: None)
+        read = anndata.read_h5ad(options.output)
         assert list(read.obs_names) == list(data.obs_names)
         assert list(read.obs["kind"]) == ["a", "b"] * 20
         assert np.array_equal(read.X, Y)
     assert source.read_bytes() == before
-    read = anndata.read_h5ad(tmp_path / "labels.h5ad")
     assert list(read.obs["sparrot_cluster"].cat.categories) == ["0", "1", "2"]
+    assert np.array_equal(read.obsm["X_map"], Y)
 
 
-def test_complaints_come_before_the_work(tmp_path):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder.csv").mkdir()
-    for target, complaint in (
-        ("x.txt", "written to .npy .npz"),
-        ("folder.csv", "is a folder"),
-        ("file/x.csv", "cannot write to"),
-    ):
-        with pytest.raises(sparrot.InvalidInputError, match=complaint):
-            require_writable(tmp_path / target, TABLES)
-    require_writable(tmp_path / "new" / "x.csv", TABLES)
-    assert not (tmp_path / "new").exists()
+def test_what_does_not_fit_into_a_file_of_cells_leaves_it_as_it_was(tmp_path):
+    options = asked(tmp_path, "cells.h5ad")
+    write_results(options, TABLE, lambda: None)
+    before = options.output.read_bytes()
+    for result in (coordinates(Y[:30], "other"), Table({"c": np.zeros(30)}, "obs/c")):
+        with pytest.raises(sparrot.InvalidInputError, match="has 40 cells, and there are 30"):
+            write_results(options, result, lambda: None)
+    assert options.output.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [options.output]
 
 
-def test_results_must_fit_a_file_of_cells(tmp_path):
-    target = tmp_path / "cells.h5ad"
-    require_same_cells(target, 30)
-    write_table(TABLE, target, tmp_path / "points.npy")
-    require_same_cells(target, 40)
-    with pytest.raises(sparrot.InvalidInputError, match="has 40 cells, and there are 30 points"):
-        require_same_cells(target, 30)
+def test_without_its_figure_a_result_does_not_appear(tmp_path):
+    def fail():
+        raise sparrot.InvalidInputError("cannot be drawn")
+
+    with pytest.raises(sparrot.InvalidInputError, match="cannot be drawn"):
+        write_results(asked(tmp_path, "labels.csv", "labels.png"), LABELS, fail)
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 import pytest
 
 from sparrot.cli import main
+from sparrot.cli.parser import parse
 
 COMMANDS = (
     "affinity",
@@ -35,6 +36,29 @@ def test_the_help_of_all_names_every_command_and_exit_code(capsys):
 
 
 @pytest.mark.parametrize(
+    ("command", "default"),
+    [
+        ("affinity", "default: X"),
+        ("report", "default: obsm/X_pca where it is there, else X"),
+        ("embed", "default: 1, for eot --perplexity 30"),
+        ("tsne", "default: --perplexity 30"),
+        ("tsne", "default: one for t-SNE, all cores else"),
+    ],
+)
+def test_help_says_the_default_of_each_command(command, default, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert default in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion"}))
+def test_every_command_that_works_can_be_quiet_or_speak_to_programs(command):
+    needs = {"demo": [], "reproduce": ["sphere"]}.get(command, ["x.npy"])
+    options = parse([command, *needs, "--json", "-q", "-vv"])
+    assert (options.json, options.quiet, options.verbose) == (True, True, 2)
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ([], "required: COMMAND"),
@@ -43,6 +67,8 @@ def test_the_help_of_all_names_every_command_and_exit_code(capsys):
         (["embed", "x.npy", "--kind", "magic"], "invalid choice: 'magic'"),
         (["affinity", "x.npy", "--eps", "1", "--perplexity", "30"], "not allowed with"),
         (["affinity", "x.npy", "--pca", "few"], "invalid int value"),
+        (["report", "x.npy", "--bogus"], "unrecognized arguments: --bogus; see sparrot report --"),
+        (["info", "x.npy", "--eps", "1"], "unrecognized arguments: --eps 1; see sparrot info --"),
     ],
 )
 def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys):

@@ -7,7 +7,7 @@ import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import LEAF, MatrixCost, PointCost
 from sparrot.engine import Threads
-from sparrot.support import QUADRATIC, levels_against, screen, simplex_levels
+from sparrot.support import QUADRATIC, Part, levels_against, screen, simplex_levels
 
 
 @pytest.mark.parametrize("name", CLOUDS)
@@ -59,14 +59,15 @@ def test_pruned_screening_finds_every_pair(n_jobs):
 def test_pruned_levels_are_those_against_all():
     X = points("swiss-roll", 4000)
     cost = PointCost(X).take(PointCost(X).order())
-    part = cost.take(np.arange(0, 4000, 2))
-    u = 0.002 * np.random.default_rng(0).random(part.n)
+    index = np.arange(0, 4000, 2, dtype=np.int32)
+    u = 0.002 * np.random.default_rng(0).random(len(index))
+    part = Part(index, cost.take(index), u)
     rows = np.arange(1, 4000, 4, dtype=np.int32)
-    twin = np.full(len(rows), -1)
+    near = np.zeros(len(rows))
     with Threads(2) as threads:
-        level, _ = levels_against(cost, rows, part, u, QUADRATIC, 1e-3, twin, threads)
-    C = cost.dense()[np.ix_(rows, np.arange(0, 4000, 2))]
-    assert level == pytest.approx(simplex_levels(u - C, 1e-3), abs=1e-5)
+        level, _ = levels_against(cost, rows, part, QUADRATIC, 1e-3, near, True, threads)
+    C = cost.dense()[np.ix_(rows, index)]
+    assert level == pytest.approx(simplex_levels(u - C, 1e-3), abs=1e-12)
 
 
 def test_ordered_points_come_back_in_their_own_order():
@@ -83,4 +84,3 @@ def test_points_in_a_file_give_the_same_affinity(tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert abs(sparrot.qot(mapped).matrix - sparrot.qot(X).matrix).max() < 1e-7
-    assert PointCost(mapped)._z is None

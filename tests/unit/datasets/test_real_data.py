@@ -1,6 +1,8 @@
 """Loaders of real data, on small files of the same layout."""
 
+import threading
 from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.error import URLError
 
 import anndata
@@ -79,6 +81,9 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, counts):
     (tmp_path / "a.loom").write_bytes(b"no HDF5")
     with pytest.raises(InvalidInputError, match=r"a\.loom is not the loom file"):
         load_dentate_gyrus(tmp_path / "a.loom")
+    (tmp_path / "b.h5ad").write_bytes(b"no HDF5")
+    with pytest.raises(InvalidInputError, match=r"b\.h5ad is not a whole \.h5ad file"):
+        load_dentate_gyrus(tmp_path / "b.h5ad")
     anndata.AnnData(csr_matrix(counts)).write_h5ad(tmp_path / "a.h5ad")
     with pytest.raises(InvalidInputError, match="ClusterName"):
         load_dentate_gyrus(tmp_path / "a.h5ad")
@@ -105,6 +110,53 @@ def test_a_download_that_fails_says_so_and_leaves_nothing(folder, tmp_path):
     with pytest.raises(MissingDataError, match="could not be fetched"):
         load_dentate_gyrus(fetch=True, url=(tmp_path / "none.loom").as_uri())
     assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
+def files_in(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_download_with_another_checksum_is_not_kept(folder, tmp_path_factory, counts):
+    source = tmp_path_factory.mktemp("source") / "source.loom"
+    write_loom(source, counts)
+    with pytest.raises(InvalidInputError, match="does not have the checksum 000"):
+        load_dentate_gyrus(fetch=True, url=source.as_uri(), sha256="0" * 64)
+    assert files_in(folder) == []
+    right = sha256(source.read_bytes()).hexdigest()
+    load_dentate_gyrus(fetch=True, url=source.as_uri(), sha256=right)
+
+
+def test_a_download_that_is_no_whole_hdf5_is_not_kept(folder, tmp_path_factory, counts):
+    source = tmp_path_factory.mktemp("source") / "source.loom"
+    write_loom(source, counts)
+    whole = source.read_bytes()
+    for content in (b"<html>moved</html>", whole[: len(whole) // 2]):
+        source.write_bytes(content)
+        with pytest.raises(InvalidInputError, match="no whole loom file"):
+            load_dentate_gyrus(fetch=True, url=source.as_uri())
+        assert files_in(folder) == []
+
+
+class CutShort(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.wfile.write(b"half")
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_download_that_is_cut_short_is_not_kept(folder):
+    with HTTPServer(("127.0.0.1", 0), CutShort) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        with pytest.raises(MissingDataError, match="could not be fetched: only 4 of 1000000 bytes"):
+            load_dentate_gyrus(fetch=True, url=f"http://127.0.0.1:{server.server_port}/x.loom")
+        server.shutdown()
+        thread.join()
+    assert files_in(folder) == []
 
 
 def test_what_is_missing_is_named_with_the_remedy(monkeypatch, folder):

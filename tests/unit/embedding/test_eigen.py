@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -165,3 +167,14 @@ def test_small_residuals_do_not_excuse_a_missing_pair():
     best = Pairs(np.array([1.0, 0.9]), V, np.full(2, 1e-6), "a")
     assert not _better(Pairs(np.array([1.0, 0.8]), V, np.full(2, 1e-12), "b"), best, 1e-8)
     assert _better(Pairs(np.array([1.0, 0.9]), V, np.full(2, 1e-12), "b"), best, 1e-8)
+
+
+def test_repeated_eigenvalues_are_no_hindrance():
+    Z = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sparrot.AffinityWarning)
+        Y = sparrot.Eigenmaps(affinity=sparrot.QOT(perplexity=10)).fit_transform(Z)
+        W = sparrot.qot(Y)
+    spectrum = sparrot.eigenpairs(W, 16, components="each")  # LAPACK's evr gives up on a part
+    V = spectrum.vectors
+    assert W.matrix @ V == pytest.approx(V * spectrum.values, abs=1e-8)

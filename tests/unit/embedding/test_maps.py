@@ -11,7 +11,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import sparrot
 from problems import path_graph, points, ring_graph
 from sparrot.embedding import mds_layout
+from sparrot.embedding.base import is_affinity
 from sparrot.errors import InvalidInputError
+
+SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
 
 
 @parametrize_with_checks(
@@ -88,11 +91,10 @@ def test_alpha_makes_no_difference_to_a_bistochastic_affinity():
     assert plain == pytest.approx(free, abs=1e-5)
 
 
-def test_pipelines_end_in_an_embedding_and_transform_new_points():
+@pytest.mark.parametrize("said", ["qot", "precomputed"])
+def test_pipelines_end_in_an_embedding_and_transform_new_points(said):
     X = points("gaussian", 120)
-    chain = make_pipeline(
-        StandardScaler(), sparrot.QOT(), sparrot.Eigenmaps(affinity="precomputed")
-    )
+    chain = make_pipeline(StandardScaler(), sparrot.QOT(), sparrot.Eigenmaps(affinity=said))
     Y = chain.fit_transform(X)
     direct = make_pipeline(StandardScaler(), sparrot.Eigenmaps())
     assert Y == pytest.approx(direct.fit_transform(X), abs=1e-10)
@@ -100,6 +102,30 @@ def test_pipelines_end_in_an_embedding_and_transform_new_points():
     assert chain.transform(new) == pytest.approx(direct.transform(new), abs=1e-8)
     again = pickle.loads(pickle.dumps(chain))
     assert np.array_equal(again.transform(new), chain.transform(new))
+
+
+@pytest.mark.parametrize("maker", [sparrot.qot, sparrot.eot, sparrot.tsallis])
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_an_affinity_is_known_when_it_is_passed_for_points(estimator, maker):
+    a = maker(points("gaussian", 60), perplexity=10)
+    named = estimator(3, affinity="precomputed").fit(a)
+    for given in (a, a.matrix):
+        model = estimator(3).fit(given)
+        assert model.affinity_estimator_ is None
+        assert np.array_equal(model.embedding_, named.embedding_)
+
+
+def test_points_that_look_much_like_an_affinity_are_points():
+    W = sparrot.qot(points("gaussian", 60), perplexity=10).matrix
+    signed = W - sp.csr_array(2 * W * (W == W.max()))
+    twice = sp.csr_array(2 * W)
+    shifted = sp.csr_array(W[np.roll(np.arange(60), 1)])
+    lazy = sp.csr_array((W + sp.eye_array(60)) / 2)
+    for X in (signed, twice, shifted, lazy, W[:, :50], W[:50], np.eye(60)):
+        assert not is_affinity(X)
+    assert sparrot.Eigenmaps().fit(lazy).affinity_estimator_ is not None
+    assert is_affinity(W)
+    assert sparrot.Eigenmaps(affinity=sparrot.QOT()).fit(W).affinity_estimator_ is not None
 
 
 def test_outputs_have_names():
@@ -164,9 +190,6 @@ def test_layouts_keep_distances_that_can_be_kept():
     distances = np.linalg.norm(flat[:, None] - flat, axis=2)
     assert np.linalg.norm(Z[:, None] - Z, axis=2) == pytest.approx(distances, abs=1e-6)
     assert np.array_equal(Z, mds_layout(rotated))
-
-
-SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
 
 
 def new_points(model, X):

@@ -1,6 +1,7 @@
 """Every experiment at the smallest size that makes sense: numbers, claims and figures."""
 
 import json
+import re
 from dataclasses import FrozenInstanceError, replace
 from functools import cache
 from importlib import import_module
@@ -115,6 +116,14 @@ def test_the_figures_of_the_paper_leave_the_plots_of_results_alone():
     for name in EXPERIMENTS:
         import_module(module_of(name, "plot.paper"))
     assert all(callable(getattr(sparrot.plot, name)) for name in sparrot.plot.__all__)
+
+
+def test_the_figures_of_the_paper_only_draw_what_experiments_say():
+    import sparrot.plot.paper
+
+    for path in Path(sparrot.plot.paper.__file__).parent.glob("*.py"):
+        found = re.findall(r"\b(?:mean|std|median|average|sqrt)\(", path.read_text())
+        assert not found or path.name == "robustness.py", path.name  # which draws a guide of slope
 
 
 @pytest.mark.parametrize("name", NEED_DATA)

@@ -50,3 +50,12 @@ def test_downsampling_keeps_proportions(cells):
     # entries are binomial: six deviations, plus one read for the rarest
     assert (np.abs(Y - n * p) <= 6 * np.sqrt(n * p * (1 - p)) + 1).all()
     assert np.array_equal(Y > 0, (Y > 0) & (X > 0))
+
+
+def test_what_reads_are_drawn_from_is_not_changed():
+    parts = np.array([1.0, 0, 3, 2, 2]), np.array([0, 1, 2, 0, 1]), np.array([0, 3, 5])
+    X = csr_array(parts, shape=(2, 3))
+    assert X.nnz == 5  # one is a stored zero
+    downsampled(X, np.array([5, 7]), np.random.default_rng(0))
+    for now, before in zip((X.data, X.indices, X.indptr), parts, strict=True):
+        assert np.array_equal(now, before)

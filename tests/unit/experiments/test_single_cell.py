@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
+from sparrot.errors import MissingDataError
 from sparrot.experiments import single_cell
 from sparrot.experiments.work import Work
 from sparrot.plot.paper.single_cell import draw
@@ -60,3 +61,10 @@ def test_distance_grows_along_both_branches_of_the_dentate_gyrus():
     untested = [claim for claim in single_cell.claims(numbers) if claim.holds is None]
     assert len(untested) == 2
     assert all("SPARROT_DATA" in claim.reason for claim in untested)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_set_without_its_truth_is_missing(tmp_path):
+    (tmp_path / "dentate" / "end_probs.csv").unlink()
+    with pytest.raises(MissingDataError, match=r"not dentate/end_probs\.csv, the probabilities"):
+        single_cell.run(single_cell.Parameters(sets=("dentate",)), Work())

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from sparrot.experiments.work import Work, fingerprint
+from sparrot.experiments.work import Work, code_digest, fingerprint
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,25 @@ def test_other_parameters_or_another_version_begin_anew():
     }
     assert len(names) == 4
     assert fingerprint("x", "1", Parameters(1)) in names
+
+
+def test_code_that_computes_begins_anew_and_code_that_shows_does_not(tmp_path):
+    for room in ("solvers", "plot"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "code.py").write_text("a = 1")
+    first = code_digest(tmp_path)
+    (tmp_path / "plot" / "code.py").write_text("a = 2")
+    code_digest.cache_clear()
+    assert code_digest(tmp_path) == first
+    (tmp_path / "solvers" / "code.py").write_text("a = 2")
+    code_digest.cache_clear()
+    assert code_digest(tmp_path) != first
+
+
+def test_other_code_is_another_experiment(monkeypatch):
+    before = fingerprint("x", "1", Parameters(1))
+    monkeypatch.setattr("sparrot.experiments.work.code_digest", lambda _: "other code")
+    assert fingerprint("x", "1", Parameters(1)) != before
 
 
 def test_a_result_is_the_same_whether_it_was_stored_or_not(tmp_path):

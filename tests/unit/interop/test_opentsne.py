@@ -4,6 +4,8 @@ import numpy as np
 import openTSNE
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import sparrot
 from problems import points
@@ -92,3 +94,31 @@ def test_a_resumed_entropic_estimator_drops_as_the_first_did(drop):
     model = sparrot.EOT(0.1, drop=drop).fit(X)
     rows = sparrot.resume(model.result_, X).transform(X[:5] + 0.1)
     assert abs(rows - model.transform(X[:5] + 0.1)).max() == 0
+
+
+def test_a_fitted_estimator_knows_its_points():
+    X = points("gaussian", 60)
+    model = sparrot.QOT(perplexity=10).fit(X)
+    new = X[:3] + 0.1
+    rows = [sparrot.tsne_affinities(model, given).to_new(new) for given in (None, X)]
+    assert abs(rows[0] - rows[1]).max() == 0
+    with pytest.raises(InvalidInputError, match="not the data that this QOT was fitted to"):
+        sparrot.tsne_affinities(model, X[::-1])
+
+
+@pytest.mark.parametrize("estimator", [sparrot.KNN(), sparrot.Gaussian(), sparrot.Eigenmaps()])
+def test_whatever_has_an_affinity_serves(estimator):
+    X = points("gaussian", 60)
+    with pytest.raises(NotFittedError):
+        sparrot.tsne_affinities(estimator)
+    model = clone(estimator).fit(X)
+    A = sparrot.tsne_affinities(model)
+    W = model.affinity_
+    assert A.P.toarray() == pytest.approx(sp.csr_array(W).toarray() / W.sum(), abs=1e-15)
+    with pytest.raises(InvalidInputError, match="leave X out"):
+        sparrot.tsne_affinities(model, X)
+
+
+def test_an_estimator_that_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError):
+        sparrot.tsne_affinities(sparrot.QOT())

@@ -1,3 +1,5 @@
+import gzip
+
 import anndata
 import numpy as np
 import pandas as pd
@@ -15,6 +17,11 @@ SPARSE = sp.csr_array(np.where(X > 0, X, 0.0))
 
 def frame():
     return pd.DataFrame(X, columns=["a", "b", "c"], index=[f"cell {k}" for k in range(6)])
+
+
+def packed_mtx(path):
+    scipy.io.mmwrite(path.with_suffix(""), SPARSE)
+    path.write_bytes(gzip.compress(path.with_suffix("").read_bytes()))
 
 
 WRITERS = {
@@ -40,9 +47,17 @@ WRITERS = {
     "m.mtx": lambda path: scipy.io.mmwrite(path, X),
 }
 SPARSE_WRITERS = {
-    "scipy.npz": lambda path: sp.save_npz(path, sp.csr_matrix(SPARSE)),
+    "csr.npz": lambda path: sp.save_npz(path, sp.csr_matrix(SPARSE)),
     "csc.npz": lambda path: sp.save_npz(path, sp.csc_matrix(SPARSE)),
+    "coo.npz": lambda path: sp.save_npz(path, sp.coo_matrix(SPARSE)),
+    "coo array.npz": lambda path: sp.save_npz(path, sp.coo_array(SPARSE)),
+    "bsr.npz": lambda path: sp.save_npz(path, sp.bsr_matrix(SPARSE, blocksize=(2, 3))),
+    "dia.npz": lambda path: sp.save_npz(path, sp.dia_matrix(SPARSE)),
+    "bare.npz": lambda path: np.savez(
+        path, data=SPARSE.data, indices=SPARSE.indices, indptr=SPARSE.indptr, shape=SPARSE.shape
+    ),
     "m.mtx": lambda path: scipy.io.mmwrite(path, SPARSE),
+    "m.mtx.gz": lambda path: packed_mtx(path),
     "m.h5ad": lambda path: anndata.AnnData(sp.csr_matrix(SPARSE)).write_h5ad(path),
 }
 
@@ -61,6 +76,43 @@ def test_sparse_points_stay_sparse(tmp_path, name):
     read = sparrot.read_points(tmp_path / name)
     assert isinstance(read, sp.csr_array)
     assert read.toarray() == pytest.approx(SPARSE.toarray(), rel=1e-15)
+
+
+def test_tables_of_an_h5ad_file_are_read_and_folders_named(tmp_path):
+    cells = anndata.AnnData(X, uns={"colour": "red"})
+    cells.obs["kind"] = "red"
+    cells.obsm["table"] = frame().set_index(cells.obs_names)
+    cells.write_h5ad(tmp_path / "a.h5ad")
+    assert sparrot.read_points(tmp_path / "a.h5ad", array="obsm/table") == pytest.approx(X)
+    for place in ("obsm", "uns"):
+        with pytest.raises(InvalidInputError, match="is no matrix; array= may be X, obsm/table"):
+            sparrot.read_points(tmp_path / "a.h5ad", array=place)
+    with pytest.raises(InvalidInputError, match="must be a matrix of numbers"):
+        sparrot.read_points(tmp_path / "a.h5ad", array="obs")
+
+
+def test_a_packed_matrix_that_is_cut_short_is_named(tmp_path):
+    path = tmp_path / "a.mtx.gz"
+    packed_mtx(path)
+    whole = path.read_bytes()
+    for length in (0, 5, len(whole) // 2, len(whole) - 4):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InvalidInputError, match=r"not a whole \.mtx"):
+            sparrot.read_points(path)
+
+
+def test_broken_sparse_files_are_named(tmp_path):
+    parts = {"data": np.ones(2), "indptr": np.array([0, 1, 2]), "shape": (2, 2)}
+    for name, changes in {
+        "outside.npz": {"indices": np.array([0, 7]), "format": "csr"},
+        "negative.npz": {"indices": np.array([0, -1]), "format": "csc"},
+        "missing.npz": {"format": "csr"},
+        "unknown.npz": {"format": "abc"},
+        "outside bare.npz": {"indices": np.array([0, 7])},
+    }.items():
+        np.savez(tmp_path / name, **(parts | changes))
+        with pytest.raises(InvalidInputError, match="not a whole"):
+            sparrot.read_points(tmp_path / name)
 
 
 def test_tables_of_r_have_a_header_that_is_one_short(tmp_path):
@@ -100,6 +152,7 @@ def test_arrays_are_named(tmp_path):
         ("a.tsv", "a,b\n1,2\n", r"separated by ',' and not '\\t'"),
         ("a.csv.gz", "1,2\n", "not a whole .gz"),
         ("a.mtx", "hello", "not a whole .mtx"),
+        ("a.mtx.gz", "hello", "not a whole .mtx"),
         ("a.npy", "hello", "not a whole .npy"),
         ("a.npz", "hello", "not a whole .npz"),
         ("a.h5ad", "hello", "not a whole .h5ad"),

@@ -1,4 +1,5 @@
 import logging
+from functools import partial
 
 import anndata
 import numpy as np
@@ -6,9 +7,11 @@ import pytest
 import scanpy as sc
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.interop import nearest
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +167,35 @@ def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
     assert (adata.obsp["connectivities"] != sparrot.qot(dense, perplexity=10).matrix).nnz == 0
 
 
+def test_principal_components_of_the_user_are_not_replaced():
+    adata = cloud(100, 80)
+    own = np.random.default_rng(1).standard_normal((100, 10))
+    adata.obsm["X_pca"] = own
+    adata.uns["pca"] = {"mine": 1}
+    with pytest.raises(InvalidInputError, match="has 10 principal components, fewer than n_pcs=20"):
+        sparrot.sc.neighbors(adata, perplexity=10, n_pcs=20)
+    sparrot.sc.neighbors(adata, perplexity=10)
+    assert np.array_equal(adata.obsm["X_pca"], own)
+    assert adata.uns["pca"] == {"mine": 1}
+    assert (adata.obsp["connectivities"] != sparrot.qot(own, perplexity=10).matrix).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"perplexity": 1000}, {"max_iter": 1}, {"kind": "knn"}, {"metric": "nearness"}]
+)
+def test_what_fails_leaves_no_trace(options):
+    adata = cloud(100, 80)
+    with pytest.raises(sparrot.SparrotError):
+        sparrot.sc.neighbors(adata, **options)
+    assert not [*adata.obsm, *adata.varm, *adata.obsp, *adata.uns, *adata.obs]
+
+
+def test_too_few_neighbours_are_refused_before_anything_is_solved(monkeypatch):
+    monkeypatch.setattr(sparrot.sc, "choose", lambda *_: pytest.fail("started"))
+    with pytest.raises(InvalidInputError, match="at least 2"):
+        sparrot.sc.neighbors(cloud(), 1)
+
+
 def test_layers_stand_in_for_the_matrix():
     adata = cloud()
     adata.layers["raw"] = sp.csr_matrix(np.abs(adata.X))
@@ -244,6 +276,7 @@ def test_a_part_of_the_cells_is_no_affinity(done):
         ({"metric": "precomputed"}, "starts from points"),
         ({"knn": True}, "qot has no parameter knn; it has eps, perplexity"),
         ({"random_state": 1}, "no random_state: .* deterministic"),
+        ({"hollow": False}, "affinity to themselves"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):
@@ -285,3 +318,157 @@ def test_the_module_is_imported_by_its_name():
 
     assert module is sparrot.sc
     assert set(module.__all__) == {"affinity", "diffmap", "neighbors", "tsne"}
+
+
+def test_the_diffusion_map_of_a_graph_of_scanpy_is_scanpys(pbmc):
+    adata = bare(pbmc)
+    sc.pp.neighbors(adata, use_rep="X_pca", method="gauss")
+    ours = sparrot.sc.diffmap(adata, copy=True)
+    sc.tl.diffmap(adata)
+    assert adata.uns["diffmap_evals"].min() > 0  # so the largest in size are the largest
+    # Scanpy rounds to float32. A vector is determined up to the rounding over the gap.
+    assert ours.uns["diffmap_evals"] == pytest.approx(adata.uns["diffmap_evals"], abs=1e-6)
+    gaps = -np.diff(adata.uns["diffmap_evals"][:7])
+    cosines = np.abs((ours.obsm["X_diffmap"] * adata.obsm["X_diffmap"]).sum(axis=0))[:6]
+    assert gaps.min() > 1e-3
+    assert cosines == pytest.approx(np.ones(6), abs=1e-4)
+
+
+def test_a_graph_of_an_old_file_is_found(pbmc):
+    assert "connectivities_key" not in pbmc.uns["neighbors"]
+    adata = sparrot.sc.diffmap(pbmc, n_comps=4, copy=True)
+    assert adata.obsm["X_diffmap"].shape == (700, 4)
+    with pytest.raises(InvalidInputError, match=r"no graph under uns\['mine'\]"):
+        sparrot.sc.diffmap(pbmc, neighbors_key="mine")
+
+
+@pytest.mark.parametrize("n", [3, 12, 15, 16, 40])
+def test_a_diffusion_map_of_few_cells_has_as_many_components_as_that_of_scanpy(n):
+    adata = cloud(n)
+    sparrot.sc.neighbors(adata, eps=1.0)
+    sparrot.sc.diffmap(adata)
+    ours = adata.obsm["X_diffmap"].shape
+    sc.tl.diffmap(adata)
+    assert ours == adata.obsm["X_diffmap"].shape == (n, min(n - 1, 15))
+
+
+def test_the_default_key_said_aloud_is_the_default_graph():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, key_added="neighbors")
+    assert set(adata.obsp) == {"connectivities", "distances"}
+    sc.tl.diffmap(adata, neighbors_key="neighbors")  # reads those names, and no others
+
+
+def test_components_that_nobody_computes_are_remarked_on(caplog):
+    sparrot.sc.neighbors(cloud(), n_pcs=3)
+    assert "n_pcs=3 is left aside" in caplog.text
+
+
+def test_rows_of_the_entropic_kind_miss_one_by_what_is_dropped():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, kind="eot", perplexity=10)
+    assert 0 < abs(adata.obsp["connectivities"].sum(axis=1) - 1).max() <= 1e-3
+
+
+def test_what_is_backed_is_copied_into_memory_and_its_views_are_refused(tmp_path):
+    cloud(90, 8).write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    one = sparrot.sc.neighbors(backed, copy=True)
+    part = sparrot.sc.neighbors(backed[:50], copy=True)
+    assert not one.isbacked
+    assert not backed.obsp
+    assert part.obsp["connectivities"].shape == (50, 50)
+    for tool in (sparrot.sc.neighbors, sparrot.sc.diffmap, sparrot.sc.tsne):
+        with pytest.raises(InvalidInputError, match=r"to_memory\(\) first"):
+            tool(backed[:50])
+    backed.file.close()
+
+
+def test_a_layout_has_a_seed_that_files_can_hold(tmp_path):
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    for seed in (None, np.random.RandomState(0), 0.5, True):
+        with pytest.raises(InvalidInputError, match="random_state must be an integer"):
+            sparrot.sc.tsne(adata, random_state=seed)
+    sparrot.sc.tsne(adata, random_state=np.int64(3), n_iter=5, early_exaggeration_iter=5)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["tsne"]["params"]["random_state"] == 3
+
+
+class Counted(KNeighborsTransformer):
+    searches = 0
+
+    def fit_transform(self, X, y=None):
+        Counted.searches += 1
+        return super().fit_transform(X)
+
+
+def test_an_approximate_search_is_not_followed_by_an_exact_one(monkeypatch):
+    adata = cloud(300)
+    exact = sparrot.sc.neighbors(adata, eps=0.5, copy=True)
+    monkeypatch.setattr(nearest, "nearest_others", lambda *_: pytest.fail("exact search"))
+    Counted.searches = 0
+    search = {"search": "approximate", "neighbours": Counted(n_neighbors=40)}
+    sparrot.sc.neighbors(adata, eps=0.5, **search)
+    assert Counted.searches == 1
+    a = sparrot.qot(adata.X, eps=0.5, **search)
+    assert (adata.obsp["connectivities"] != a.matrix).nnz == 0
+    # Of 40 neighbours that are exact the nearest 14 are the nearest.
+    D, E = (each.obsp["distances"] for each in (adata, exact))
+    assert np.array_equal(D.indices, E.indices)
+    assert D.data == pytest.approx(E.data, rel=1e-12)
+
+
+def test_neighbours_that_are_too_few_for_the_distances_are_sought_anew():
+    adata = cloud(300)
+    search = {"search": "approximate", "neighbours": KNeighborsTransformer(n_neighbors=10)}
+    sparrot.sc.neighbors(adata, 30, eps=0.5, **search)
+    assert set(np.diff(adata.obsp["distances"].indptr)) == {29}
+    with pytest.raises(InvalidInputError, match="must be a transformer"):
+        sparrot.sc.neighbors(adata, search="approximate", neighbours=7)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "correlation"])
+def test_the_metric_is_that_of_the_graph_and_that_of_the_distances(metric):
+    ours, theirs = cloud(), cloud()
+    sparrot.sc.neighbors(ours, 8, perplexity=10, metric=metric)
+    sc.pp.neighbors(theirs, 8, metric=metric, method="gauss")
+    cost = "sqeuclidean" if metric == "euclidean" else metric
+    W = sparrot.qot(ours.X, perplexity=10, metric=cost).matrix
+    assert (ours.obsp["connectivities"] != W).nnz == 0
+    D, E = (a.obsp["distances"] for a in (ours, theirs))
+    assert np.array_equal(D.indptr, E.indptr)
+    assert D.toarray() == pytest.approx(E.toarray(), abs=1e-5)  # scanpy's are of float32
+    # Those that count are nowhere near the tolerance.
+    assert D.data.min() > 1e-3
+    assert ours.uns["neighbors"]["params"]["metric"] == metric
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("qot", sparrot.qot),
+        ("eot", partial(sparrot.eot, drop=1e-3)),
+        ("tsallis", partial(sparrot.tsallis, q=0.3)),
+    ],
+)
+def test_every_kind_is_what_its_function_makes(kind, made):
+    adata = cloud()
+    options = {"q": 0.3} if kind == "tsallis" else {}
+    sparrot.sc.neighbors(adata, kind=kind, eps=0.2, metric="cosine", **options)
+    a = made(adata.X, eps=0.2, metric="cosine")
+    assert abs(adata.obsp["connectivities"] - a.matrix).max() == 0
+    assert np.array_equal(adata.obs["neighbors_potential"], a.potential)
+    assert adata.uns["neighbors"]["params"]["method"] == sparrot.sc.affinity(adata).kind == kind
+
+
+def test_principal_components_of_a_layer_are_those_of_the_layer():
+    adata = cloud(60, 70)
+    adata.layers["raw"] = np.abs(adata.X)
+    sparrot.sc.neighbors(adata, layer="raw", perplexity=10, n_pcs=20)
+    model = anndata.AnnData(np.abs(adata.X))
+    sc.pp.pca(model, n_comps=20)
+    assert np.array_equal(adata.obsm["X_pca_raw"], model.obsm["X_pca"])
+    assert "PCs" not in adata.varm
+    W = sparrot.qot(model.obsm["X_pca"], perplexity=10).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0

@@ -1,6 +1,7 @@
 import anndata
 import numpy as np
 import pytest
+import scanpy as sc
 
 import sparrot
 from problems import points
@@ -119,7 +120,8 @@ def test_an_existing_h5ad_file_keeps_what_it_has(tmp_path):
     assert np.array_equal(again.X, X)
     assert again.uns["colour"] == "red"
     assert again.obs["type"].tolist() == ["b"] * 60
-    assert set(again.obsp) == {"sparrot_connectivities", "small_connectivities"}
+    parts = ("connectivities", "distances")
+    assert set(again.obsp) == {f"{key}_{part}" for key in ("sparrot", "small") for part in parts}
     assert_same(a, sparrot.load(path, key="sparrot"))
     with pytest.raises(InvalidInputError, match=r"2 affinities of sparrot \(.*\); name one"):
         sparrot.load(path)
@@ -161,3 +163,49 @@ def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*typo to save into"):
         sparrot.save(a, tmp_path / "typo" / name)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("use_rep", [None, "X", "X_pca"])
+def test_the_tools_of_scanpy_read_a_saved_graph(tmp_path, use_rep):
+    X = points("gaussian", 100)
+    cells = anndata.AnnData(np.hstack([X, np.ones((100, 60))]), obsm={"X_pca": X})
+    cells.write_h5ad(tmp_path / "a.h5ad")
+    made_from = cells.X if use_rep == "X" else X
+    sparrot.save(sparrot.qot(made_from, perplexity=20), tmp_path / "a.h5ad", use_rep=use_rep)
+    adata = anndata.read_h5ad(tmp_path / "a.h5ad")
+    sc.tl.leiden(adata, neighbors_key="sparrot", flavor="igraph", n_iterations=2, directed=False)
+    sc.tl.louvain(adata, neighbors_key="sparrot", flavor="igraph")
+    sc.tl.paga(adata, groups="leiden", neighbors_key="sparrot")
+    sc.tl.diffmap(adata, neighbors_key="sparrot")
+    assert list(adata.obsm) == ["X_pca", "X_diffmap"]
+    params, D = adata.uns["sparrot"]["params"], adata.obsp["sparrot_distances"]
+    assert params["use_rep"] == (use_rep or "X")
+    assert params["metric"] == "euclidean"
+    assert set(np.diff(D.indptr)) == {params["n_neighbors"] - 1}
+    if use_rep is not None:
+        i = np.repeat(np.arange(100), 14)
+        assert D.data == pytest.approx(np.linalg.norm((X[i] - X[D.indices]), axis=1), rel=1e-6)
+
+
+def test_without_points_the_strongest_neighbours_stand_for_the_nearest(tmp_path):
+    a = sparrot.qot(points("gaussian", 60), perplexity=20)
+    sparrot.save(a, tmp_path / "a.h5ad")
+    D, W = anndata.read_h5ad(tmp_path / "a.h5ad").obsp["sparrot_distances"], a.matrix.toarray()
+    k = D.indptr[1]
+    assert k == min(14, (W > 0).sum(axis=1).min()) > 1
+    for i in range(60):
+        kept = D.indices[D.indptr[i] : D.indptr[i + 1]]
+        assert sorted(W[i, kept]) == sorted(W[i])[-k:]
+        assert 1 - D[i, kept].toarray()[0] == pytest.approx(W[i, kept] / W.max(), abs=1e-15)
+
+
+def test_a_representation_that_is_not_the_data_is_refused(tmp_path):
+    X, path = points("gaussian", 60), tmp_path / "a.h5ad"
+    a = sparrot.qot(X)
+    with pytest.raises(InvalidInputError, match=r"file that exists, and .* is none"):
+        sparrot.save(a, path, use_rep="X")
+    anndata.AnnData(X[::-1].copy()).write_h5ad(path)
+    with pytest.raises(InvalidInputError, match="X is not the data of this affinity"):
+        sparrot.save(a, path, use_rep="X")
+    with pytest.raises(InvalidInputError, match="has no 'obsm/X_pca'; array= may be X"):
+        sparrot.save(a, path, use_rep="X_pca")

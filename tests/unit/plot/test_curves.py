@@ -20,6 +20,8 @@ def test_the_histogram_counts_every_point():
     ax = sparrot.plot.perplexity(values, bins=7)
     assert sum(bar.get_height() for bar in ax.patches) == len(X)
     assert len(ax.patches) == 7
+    of_affinity = sparrot.plot.perplexity(sparrot.qot(X), bins=7)
+    assert [b.get_height() for b in of_affinity.patches] == [b.get_height() for b in ax.patches]
 
 
 def test_convergence_shows_the_history_and_where_it_ended():
@@ -46,7 +48,8 @@ def test_the_path_panel_shows_what_the_summary_says():
         (lambda p: p.spectrum([1.0]), "at least 2"),
         (lambda p: p.spectrum([1.0, 0.5], gap=2), "from 1 to 1"),
         (lambda p: p.spectrum(["x", "y"]), "must be numbers"),
-        (lambda p: p.perplexity(sparrot.qot(X)), r"sparrot.perplexity\(affinity\)"),
+        (lambda p: p.spectrum([1.0, 0.5, 0.2], gap=1.5), "gap must be an integer from 1 to 2"),
+        (lambda p: p.spectrum([1.0, 0.5], gap="a"), "gap must be an integer from 1 to 1"),
         (lambda p: p.convergence(sparrot.knn(X, 5)), "nothing was solved"),
         (lambda p: p.eps_path(None, axes=plt.gca()), "3 Axes"),
     ],

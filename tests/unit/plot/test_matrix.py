@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import block_diag, csr_array
 
@@ -16,6 +17,14 @@ def test_rows_and_columns_are_in_the_order_of_the_labels():
     order = [1, 3, 0, 2]
     assert np.array_equal(shown(ax), W[np.ix_(order, order)])
     assert [text.get_text() for text in ax.texts] == ["a", "b"]
+
+
+def test_blocks_keep_the_order_of_categories_and_what_is_missing_comes_last():
+    labels = pd.Categorical(["b", None, "a", "b"], ["b", "a"])
+    W = np.diag([1.0, 2.0, 3.0, 4.0])
+    ax = sparrot.plot.affinity(W, labels)
+    assert np.array_equal(shown(ax).diagonal(), [1, 4, 3, 2])
+    assert [text.get_text() for text in ax.texts] == ["b", "a", "missing"]
 
 
 def test_a_large_matrix_is_shown_by_the_means_of_its_blocks():

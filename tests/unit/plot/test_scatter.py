@@ -2,11 +2,12 @@ import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 
 import sparrot
-from sparrot.plot.style import PALETTE
+from sparrot.plot.style import MISSING, PALETTE
 
 Y = np.random.default_rng(0).standard_normal((60, 2))
 
@@ -17,6 +18,38 @@ def test_each_point_has_the_colour_of_its_label():
     expected = [to_rgba(PALETTE["abc".index(label)]) for label in labels]
     assert np.allclose(ax.collections[0].get_facecolors(), expected)
     assert ax.get_legend().get_title().get_text() == "kind"
+
+
+def test_the_legend_keeps_the_order_of_categories_and_names_what_is_missing():
+    labels = pd.Series(pd.Categorical(["late", "early", None] * 20, ["early", "mid", "late"]))
+    ax = sparrot.plot.embedding(Y, labels)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["early", "late", "missing"]
+    expected = [to_rgba(colour) for colour in (PALETTE[1], PALETTE[0], MISSING)] * 20
+    assert np.allclose(ax.collections[0].get_facecolors(), expected)
+
+
+@pytest.mark.parametrize("draw", ["embedding", "potential"])
+def test_points_without_a_number_are_grey_and_do_not_change_the_colours_of_others(draw):
+    values = np.r_[np.nan, np.inf, -np.inf, np.linspace(0, 1, 57)]
+    if draw == "embedding":
+        ax = sparrot.plot.embedding(Y, values=values)
+        assert ax.collections[0].get_clim() == (0, 1)
+    else:
+        ax = sparrot.plot.potential(Y, values)
+    ax.figure.draw_without_rendering()
+    drawn = ax.collections[0].get_facecolors()
+    assert len(drawn) == len(Y)
+    assert np.allclose(drawn[:3], to_rgba(MISSING), atol=0.01)
+    assert np.abs(drawn[3:] - to_rgba(MISSING)).max(axis=1).min() > 0.02
+
+
+def test_a_column_without_any_number_is_all_grey():
+    for ax in (
+        sparrot.plot.embedding(Y, values=np.full(60, np.nan)),
+        sparrot.plot.potential(Y, np.full(60, np.nan)),
+    ):
+        ax.figure.draw_without_rendering()
+        assert np.allclose(ax.collections[0].get_facecolors(), to_rgba(MISSING), atol=0.01)
 
 
 def test_numbers_get_a_colour_bar():
@@ -59,6 +92,14 @@ def test_eigenvectors_have_colours_symmetric_about_zero():
         assert ax.get_title() == f"eigenvector {4 + j}"
 
 
+def test_a_spectrum_is_drawn_without_its_trivial_vector():
+    pairs = sparrot.eigenpairs(sparrot.qot(Y), 4)
+    axes = sparrot.plot.eigenvectors(Y, pairs)
+    assert [ax.get_title() for ax in axes] == [f"eigenvector {k}" for k in (2, 3, 4)]
+    assert np.array_equal(axes[0].collections[0].get_array(), pairs.vectors[:, 1])
+    assert len(sparrot.plot.eigenvectors(Y, pairs, first=1)) == 4
+
+
 @pytest.mark.parametrize(
     ("draw", "complaint"),
     [
@@ -68,6 +109,7 @@ def test_eigenvectors_have_colours_symmetric_about_zero():
         (lambda p: p.embedding(Y, values=["a"] * 60), "categories go into labels"),
         (lambda p: p.potential(Y, sparrot.knn(Y, 5)), "no potential"),
         (lambda p: p.eigenvectors(Y, Y[:10]), "a row for each of 60"),
+        (lambda p: p.eigenvectors(Y, sparrot.eigenpairs(sparrot.qot(Y), 3), first=4), "1 to 3"),
         (lambda p: p.eigenvectors(Y, Y, axes=[plt.gca()]), "each of 1 Axes"),
     ],
 )

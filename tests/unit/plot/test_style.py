@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from sparrot.plot.style import CIVIDIS, DIVERGING, PALETTE, SEQUENTIAL, colours, in_order
+from sparrot.plot.style import CIVIDIS, DIVERGING, PALETTE, SEQUENTIAL, colours
 
 # Linear RGB as a protanope and a deuteranope see it (Viénot, Brettel and Mollon 1999).
 PROTAN = np.array([[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]])
@@ -37,11 +37,6 @@ def test_24_categories_have_24_colours_and_more_repeat_them():
     assert len(set(colours(24))) == 24
     assert colours(30)[24:] == colours(6)
     assert colours(8) == PALETTE
-
-
-def test_labels_come_in_the_order_of_their_numbers():
-    assert in_order([10, 9, 1]) == ["1", "9", "10"]
-    assert in_order(["x²", "x2", "", "x10"]) == ["", "x2", "x10", "x²"]
 
 
 def test_matplotlib_is_loaded_only_to_draw():

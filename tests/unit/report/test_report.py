@@ -135,6 +135,52 @@ def test_columns_are_numbers_or_categories():
     assert list(numbers(by_name["ordered"]["codes"])) == [1, 0, 0xFFFF]
 
 
+def test_missing_entries_of_nullable_columns_are_missing():
+    frame = pd.DataFrame(
+        {
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "text": pd.array(["b", None, "a"], dtype="string"),
+            "class": pd.array([7, None, 5], dtype="Int64"),
+            "number": pd.array([0.5, None, 2.0], dtype="Float64"),
+        }
+    )
+    by_name = {column["name"]: column for column in encode_columns(frame, 3)[0]}
+    for name, categories in {
+        "flag": ["False", "True"],
+        "text": ["a", "b"],
+        "class": ["5", "7"],
+    }.items():
+        assert by_name[name]["categories"] == categories
+        assert list(numbers(by_name[name]["codes"])) == [1, 0xFFFF, 0]
+    assert np.array_equal(numbers(by_name["number"]["values"]), [0.5, np.nan, 2], equal_nan=True)
+    many = pd.DataFrame({"id": pd.array([*range(31), None], dtype="Int64")})
+    (column,), _ = encode_columns(many, 32)
+    assert column["kind"] == "numbers"
+    assert np.array_equal(numbers(column["values"]), [*range(31), np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "entries", [list(range(40)), [1, 2, None] * 20, [0.5, 1.5, 0.25]], ids=["many", "NaN", "floats"]
+)
+def test_numbers_that_are_declared_categories_get_a_legend(entries):
+    column = pd.Categorical(entries)
+    (encoded,), notes = encode_columns({"c": pd.Series(column)}, len(entries))
+    assert notes == []
+    assert encoded["categories"] == [str(c) for c in column.categories]
+    codes = numbers(encoded["codes"])
+    assert np.array_equal(np.where(codes == 0xFFFF, -1, codes.astype(int)), column.codes)
+
+
+def test_a_layout_with_a_hole_is_left_out_and_the_page_says_so(summary):
+    broken = X[:, :2].copy()
+    broken[3, 1] = np.nan
+    page = sparrot.report.render(summary, layouts={"X_umap": broken, "plane": X[:, :2]})
+    data = content(page)
+    assert [layout["name"] for layout in data["layouts"]] == ["plane"]
+    (note,) = data["notes"]
+    assert note.startswith("layout X_umap is left out: it contains NaN at row 3, column 1")
+
+
 def test_many_integers_are_numbers_and_too_many_names_are_no_colour():
     n = 1001
     encoded, notes = encode_columns({"id": np.arange(n), "name": [f"c{i}" for i in range(n)]}, n)
@@ -165,7 +211,6 @@ def test_a_report_appears_whole_or_not_at_all(summary, tmp_path):
     [
         ({"columns": {"a": [1, 2]}}, "column 'a' must have an entry for each of 80"),
         ({"layouts": {"l": X}}, r"layout 'l' must have shape \(80, 2\)"),
-        ({"layouts": {"l": np.full((80, 2), np.nan)}}, "NaN"),
     ],
 )
 def test_what_does_not_fit_the_points_is_refused(summary, arguments, complaint):

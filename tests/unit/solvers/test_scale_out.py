@@ -191,3 +191,19 @@ def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_pat
     with pytest.raises(sparrot.InvalidInputError, match="is not a checkpoint"):
         sparrot.qot(X, checkpoint=tmp_path / "b.npz")
     assert (tmp_path / "b.npz").read_bytes() == half
+
+
+def test_few_points_are_searched_exactly_unless_neighbours_are_given(caplog):
+    caplog.set_level("INFO", logger="sparrot")
+    a = sparrot.qot(points("gaussian", 1600), search="approximate")
+    assert a.certificate.exact
+    assert "search is exact: 1600 points are done sooner" in caplog.text
+
+
+def test_a_path_may_be_approximate_too():
+    X = points("swiss-roll", 1700)
+    path = sparrot.qot_path(X, [0.05, 0.02], search="approximate", neighbours=few_neighbours())
+    for a, eps in zip(path, [0.05, 0.02], strict=True):
+        assert not a.certificate.exact
+        assert a.certificate.marginal_error <= 1e-8
+        assert abs(a.matrix - sparrot.qot(X, eps).matrix).sum() < 0.01 * len(X)

@@ -8,7 +8,9 @@ from sparrot.engine import Threads
 from sparrot.support import (
     QUADRATIC,
     Pairs,
+    Part,
     Support,
+    first_levels,
     levels_against,
     screen,
     simplex_levels,
@@ -29,22 +31,39 @@ def test_dense_levels_solve_their_equation(mass):
     assert v[0] == pytest.approx(solve_by_bisection(S[0], mass), abs=1e-9)
 
 
+@pytest.mark.parametrize("near", [-100.0, 0.0, 0.2, 100.0, np.inf])
 @pytest.mark.parametrize("mass", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("kind", [PointCost, MatrixCost])
-def test_levels_against_a_part_solve_their_equation_without_the_twin(kind, mass):
+def test_levels_against_a_part_solve_their_equation_whatever_the_guess(kind, mass, near):
     X = points("gaussian", 1500)
     cost = kind(X if kind is PointCost else half_squared(X))
     index = np.arange(0, 1500, 3, dtype=np.int32)
-    part = cost.take(index)
+    u = np.random.default_rng(0).random(len(index))
+    part = Part(index, cost.take(index), u)
     rows = np.array([0, 1, 2, 3, 900], dtype=np.int32)
-    twin = np.array([0, -1, -1, 1, 300])
+    C = half_squared(X)[np.ix_(rows, index)] / cost.unit
+    guess = np.full(len(rows), near)
+    with Threads(2) as threads:
+        fat, _ = levels_against(cost, rows, part, QUADRATIC, mass, guess, False, threads)
+        assert fat == pytest.approx(simplex_levels(u - C, mass), abs=1e-12)
+        level, counts = levels_against(cost, rows, part, QUADRATIC, mass, guess, True, threads)
+    C[[0, 3, 4], [0, 1, 300]] = np.inf  # the points themselves
+    assert level == pytest.approx(simplex_levels(u - C, mass), abs=1e-12)
+    assert np.array_equal(counts, (level[:, None] + u - C > 0).sum(axis=1))
+
+
+@pytest.mark.parametrize("kind", [PointCost, MatrixCost])
+def test_first_levels_are_good_to_single_precision(kind):
+    X = points("gaussian", 1500)
+    cost = kind(X if kind is PointCost else half_squared(X))
+    index = np.arange(0, 1500, 3, dtype=np.int32)
     u = np.random.default_rng(0).random(len(index))
     with Threads(2) as threads:
-        level, counts = levels_against(cost, rows, part, u, QUADRATIC, mass, twin, threads)
-    C = half_squared(X)[np.ix_(rows, index)] / cost.unit
-    C[[0, 3, 4], [0, 1, 300]] = np.inf
-    assert level == pytest.approx(simplex_levels(u - C, mass), abs=1e-5)
-    assert np.array_equal(counts, (level[:, None] + u - C > 0).sum(axis=1))
+        level, counts = first_levels(cost, Part(index, cost.take(index), u), QUADRATIC, 1, threads)
+    C = half_squared(X)[:, index] / cost.unit
+    C[index, np.arange(len(index))] = np.inf
+    assert level == pytest.approx(simplex_levels(u - C, 1.0), abs=1e-5)
+    assert counts.mean() == pytest.approx((level[:, None] + u - C > 0).sum(axis=1).mean(), rel=0.01)
 
 
 @pytest.fixture

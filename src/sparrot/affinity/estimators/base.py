@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparrot.affinity.result import Affinity
 from sparrot.errors import InvalidInputError
+from sparrot.solvers import twins
 from sparrot.types import PointArray
 from sparrot.validation import as_array
 
 
-class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
-    """What all affinity estimators share: `fit` and `fit_transform`.
+class AffinityEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What all affinity estimators share: `fit`, `fit_transform`, and the rows of training points.
+
+    The affinity is sparse unless it is full, and scikit-learn makes no data frame of a sparse
+    matrix: `set_output(transform="pandas")` is an error then.
 
     Attributes
     ----------
@@ -44,6 +48,24 @@ class AffinityEstimator(BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Build the affinity of the rows of X and return it."""
         return self.fit(X).affinity_.copy()
+
+    def transform(self, X: Any) -> Any:
+        """Rows of `affinity_`, of training points; a new point is an error.
+
+        A row of X that equals a training point is that point (the first, if there are several); on
+        the training data as a whole this returns `affinity_`.
+        """
+        check_is_fitted(self)
+        X = validated(self, X, reset=False)
+        if np.array_equal(X, self._fit_X):
+            return self.affinity_.copy()
+        twin = twins(X, self._fit_X)
+        if (twin < 0).any():
+            raise InvalidInputError(
+                f"row {np.argmin(twin)} of X is no training point, and {type(self).__name__} has "
+                "rows for training points only; QOT, EOT and Tsallis have rows for new points"
+            )
+        return self.affinity_[twin]
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn needs to know."""

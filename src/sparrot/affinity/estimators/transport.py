@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot.affinity.eot import eot, tsallis
@@ -25,7 +24,7 @@ _ROWS_CHECKED = 16  # by `resume`
 _SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
 
-class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):  # type: ignore[misc]
+class TransportEstimator(AffinityEstimator):
     """Affinities of regularised transport: they have potentials, and rows for new points.
 
     Attributes
@@ -44,8 +43,6 @@ class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affi
         self.certificate_ = result.certificate
         self.n_iter_ = result.n_iter
         return self
-
-    fit_transform = AffinityEstimator.fit_transform
 
     def transform(self, X: Any) -> Any:
         """Rows of new points against the training points; each sums to one.
@@ -75,6 +72,9 @@ class TransportEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affi
 
 class QOT(TransportEstimator):
     """Sparse bistochastic affinity of the training points, and rows for new ones.
+
+    Scikit-learn makes no data frame of a sparse matrix: `set_output(transform="pandas")` is an
+    error.
 
     Parameters
     ----------

@@ -20,19 +20,17 @@ LABELS = {
 
 
 def angle_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
-    """Curves over eps; for methods that have none, a line at their best."""
+    """Curves over eps from bands; for methods that have none, a line at their best."""
+    rows = [row for row in rows if row["of"] == key]
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
-        seeds = sorted({row["seed"] for row in chosen})
-        runs = [[row[key] for row in chosen if row["seed"] == seed] for seed in seeds]
-        parameters = [row["parameter"] for row in chosen if row["seed"] == seeds[0]]
         style = METHODS[method] | {"markersize": 4}
         if method in _BY_NEIGHBOURS:
-            means = np.mean(runs, axis=0)
-            note = f"k = {parameters[int(means.argmin())]:g}"
+            best = min(chosen, key=lambda row: row["mean"])
+            note = f"k = {best['parameter']:g}"
             lift = (2, -9)[_BY_NEIGHBOURS.index(method)]  # the lines lie close
-            best_line(axes, means.min(), style["color"], f"{method}, best k", note, lift)
+            best_line(axes, best["mean"], style["color"], f"{method}, best k", note, lift)
         else:
-            curve_with_band(axes, parameters, runs, style, method)
+            curve_with_band(axes, chosen, "parameter", style, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")
     axes.set(ylabel=LABELS[key], ylim=(0, np.pi / 2))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
+from sparrot.plot.labels import in_order
 from sparrot.plot.paper.look import METHODS, best_line, curve_with_band
-from sparrot.plot.style import SEQUENTIAL, colours, in_order
+from sparrot.plot.style import SEQUENTIAL, colours
 
 _BY_NEIGHBOURS = ("k-NN",)
 _UNIFORM = "affinity, times N"
@@ -51,14 +52,15 @@ def within_limits(axes: Any, Y: Any, percent: float = 1.0) -> Any:
 def perplexities(axes: Any, found: dict[str, Any]) -> None:
     """Distributions of the effective number of neighbours, with their common mean."""
     values = {m: np.asarray(found[m]["perplexity"]) for m in ("QOT", "EOT")}
-    high = max(np.percentile(v, 99.5) for v in values.values())
+    high = max(np.percentile(v, 99.5) for v in values.values())  # where the axis ends
     bins = np.linspace(0, high, 50)
     for method, v in values.items():
         colour = METHODS[method]["color"]
-        label = f"{method} ({v.std():.0f})"
+        label = f"{method} ({found[method]['deviation']:.0f})"
         axes.hist(np.minimum(v, high), bins, color=colour, alpha=0.55, label=label)
-    axes.axvline(values["QOT"].mean(), color="black", linestyle=":", linewidth=1)
-    axes.set(xlabel=f"perplexity (mean {values['QOT'].mean():.0f})", ylabel="points")
+    mean = found["QOT"]["mean_perplexity"]
+    axes.axvline(mean, color="black", linestyle=":", linewidth=1)
+    axes.set(xlabel=f"perplexity (mean {mean:.0f})", ylabel="points")
     axes.legend(title="(deviation)", fontsize=8, title_fontsize=8)
 
 
@@ -134,19 +136,17 @@ def _clipped(axes: Any, values: Any, limit: float, tints: Any) -> None:
 
 
 def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
-    """A score over eps; for k-NN, a line at its best."""
+    """A score over eps from bands; for k-NN, a line at its best."""
+    rows = [row for row in rows if row["of"] == key]
+    best_of = max if key == "nmi" else min
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
-        seeds = sorted({row["seed"] for row in chosen})
-        runs = [[row[key] for row in chosen if row["seed"] == seed] for seed in seeds]
-        parameters = [row["parameter"] for row in chosen if row["seed"] == seeds[0]]
         style = METHODS[method]
         if method in _BY_NEIGHBOURS:
-            means = np.mean(runs, axis=0)
-            place = int(means.argmax() if key == "nmi" else means.argmin())
-            note = f"k = {parameters[place]:g}"
-            best_line(axes, means[place], style["color"], f"{method}, best k", note)
+            best = best_of(chosen, key=lambda row: row["mean"])
+            note = f"k = {best['parameter']:g}"
+            best_line(axes, best["mean"], style["color"], f"{method}, best k", note)
         else:
-            curve_with_band(axes, parameters, runs, style | {"markersize": 4}, method)
+            curve_with_band(axes, chosen, "parameter", style | {"markersize": 4}, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$, relative to the mean cost")
     axes.set(ylabel=_LABELS[key], ylim=(0, 1 if key == "nmi" else np.pi / 2))

@@ -47,7 +47,7 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
         eigenvectors(row, shown[method]["vectors"], labels, method, letter)
     middle.supxlabel("images, by digit; triangles: beyond the limits", fontsize=9)
     for axes, letter, key in zip(bottom.subplots(1, 2), "gh", ("nmi", "angle"), strict=True):
-        score_curves(axes, numbers["scores"], key)
+        score_curves(axes, numbers["score_bands"], key)
         panel(axes, letter, {"nmi": "spectral clustering", "angle": "eigenspaces"}[key])
         axes.legend(fontsize=8)
     return figure

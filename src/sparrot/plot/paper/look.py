@@ -54,14 +54,12 @@ def panel(axes: Any, letter: str, title: str) -> None:
 
 
 def curve_with_band(
-    axes: Any, x: Sequence[float], runs: Any, style: dict[str, Any], label: str
+    axes: Any, rows: Sequence[dict[str, Any]], over: str, style: dict[str, Any], label: str
 ) -> None:
-    """The mean over runs (rows) as a line, and their range as a band."""
-    runs = np.asarray(runs)
-    axes.plot(x, runs.mean(axis=0), label=label, **style)
-    if len(runs) > 1:
-        low, high = runs.min(axis=0), runs.max(axis=0)
-        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    """Means as a line and ranges as a band, from records of `experiments.bands`."""
+    x, mean, low, high = ([row[key] for row in rows] for key in (over, "mean", "low", "high"))
+    axes.plot(x, mean, label=label, **style)
+    axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
 def best_line(axes: Any, value: float, colour: str, label: str, note: str, lift: float = 2) -> None:

@@ -49,7 +49,7 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
 
 
 def _scores(plt: Any, numbers: dict[str, Any]) -> Any:
-    rows = numbers["scores"]
+    rows = numbers["score_bands"]
     dimensions = sorted({row["d"] for row in rows})
     width = len(dimensions) + 1
     figure, panels = plt.subplots(2, width, figsize=(3.4 * width, 6), layout="constrained")
@@ -59,23 +59,20 @@ def _scores(plt: Any, numbers: dict[str, Any]) -> Any:
         panel(panels[0, j], "abcdef"[j], f"d = {d}")
     panels[0, 0].legend(fontsize=8)
     for i, key in enumerate(("nmi", "angle")):
-        _pca(panels[i, -1], numbers["pca"], key)
+        _pca(panels[i, -1], [row for row in numbers["pca_bands"] if row["of"] == key])
         panels[i, -1].set(ylabel=panels[i, 0].get_ylabel(), ylim=panels[i, 0].get_ylim())
     panel(panels[0, -1], "abcdef"[width - 1], f"d = {dimensions[-1]}, after PCA")
     panels[1, -1].legend(fontsize=8, loc="upper left")
     return figure
 
 
-def _pca(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
+def _pca(axes: Any, rows: list[dict[str, Any]]) -> None:
     dimensions = sorted({row["pca"] for row in rows})
     for method in dict.fromkeys(row["method"] for row in rows):
-        runs = [
-            [r[key] for r in rows if r["pca"] == d and r["method"] == method] for d in dimensions
-        ]
-        parameter = next(row["parameter"] for row in rows if row["method"] == method)
+        chosen = [row for row in rows if row["method"] == method]
         symbol = "k" if method == "k-NN" else r"$\varepsilon$"
-        label = f"{method}, {symbol} = {parameter:.3g}"
-        curve_with_band(axes, dimensions, np.transpose(runs), METHODS[method], label)
+        label = f"{method}, {symbol} = {chosen[0]['parameter']:.3g}"
+        curve_with_band(axes, chosen, "pca", METHODS[method], label)
     axes.set(xscale="log", xlabel="principal components")
     axes.set_xticks(dimensions, [str(d) for d in dimensions])
     axes.minorticks_off()

@@ -17,7 +17,7 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
         figure, panels = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
         _rank_one(panels[0], numbers["rank-one"])
         _contraction(panels[1], numbers["contraction"])
-        _noise(panels[2], numbers["noise"])
+        _noise(panels[2], numbers["noise_bands"])
     return {"": figure}
 
 
@@ -46,18 +46,14 @@ def _contraction(axes: Any, rows: list[dict[str, Any]]) -> None:
 
 
 def _noise(axes: Any, rows: list[dict[str, Any]]) -> None:
-    dimensions = sorted({row["p"] for row in rows})
     for name in dict.fromkeys(row["affinity"] for row in rows):
-        runs = [
-            [row["change"] for row in rows if row["p"] == p and row["affinity"] == name]
-            for p in dimensions
-        ]
-        curve_with_band(axes, dimensions, np.transpose(runs), METHODS[name], name)
-    first = np.mean(
-        [r["change"] for r in rows if r["p"] == dimensions[0] and r["affinity"] == "QOT"]
-    )
-    guide = first * np.sqrt(dimensions[0] / np.asarray(dimensions))
-    axes.plot(dimensions, guide, color="black", linewidth=0.9, linestyle=":", label=r"$p^{-1/2}$")
+        curve_with_band(
+            axes, [row for row in rows if row["affinity"] == name], "p", METHODS[name], name
+        )
+    first = next(row for row in rows if row["affinity"] == "QOT")
+    p = np.unique([row["p"] for row in rows])
+    guide = first["mean"] * np.sqrt(first["p"] / p)
+    axes.plot(p, guide, color="black", linewidth=0.9, linestyle=":", label=r"$p^{-1/2}$")
     axes.set(
         xscale="log", yscale="log", xlabel="dimension p", ylabel=r"$|W - \tilde W|_F\ /\ |W|_F$"
     )

@@ -11,18 +11,25 @@ from sparrot.plot.paper.look import METHODS, panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
 
 _SHOWN = ("QOT", "EOT", "k-NN")
+_CORRELATIONS = ("correlations", "correlation_bands", "correlation_means")
+
+Rows = list[dict[str, Any]]
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
     """One figure for each set that was there."""
     with paper_style() as plt:
         return {
-            name: _set(plt, found, [r for r in numbers["correlations"] if r["set"] == name])
+            name: _set(plt, found, *(_of(numbers[key], name) for key in _CORRELATIONS))
             for name, found in numbers["sets"].items()
         }
 
 
-def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
+def _of(rows: Rows, name: str) -> Rows:
+    return [row for row in rows if row["set"] == name]
+
+
+def _set(plt: Any, found: dict[str, Any], rows: Rows, bands: Rows, means: Rows) -> Any:
     branches = found["branches"]
     figure = plt.figure(figsize=(16, 11 + 2.6 * len(branches)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1)
@@ -38,17 +45,14 @@ def _set(plt: Any, found: dict[str, Any], rows: list[dict[str, Any]]) -> Any:
     panel(panels[3], "d", "effective neighbours")
     letters = iter("efghijklmnopqrstu")
     _distances(middle, found, letters, "all cells", slice(None), {})
-    for part, (name, chosen) in zip(lower, branches.items(), strict=True):
-        first = min(row["seed"] for row in rows)
-        of = {
-            r["method"]: r["correlation"]
-            for r in rows
-            if (r["lineage"], r["seed"]) == (name, first)
-        }
-        _distances(part, found, letters, name, chosen, of)
+    for part, (lineage, chosen) in zip(lower, branches.items(), strict=True):
+        shown = [row for row in rows if row["lineage"] == lineage and row["seed"] == 0]
+        of = {row["method"]: row["correlation"] for row in shown}
+        _distances(part, found, letters, lineage, chosen, of)
     left, right = bottom.subplots(1, 2, width_ratios=(1, 2))
     _spectrum(left, found, next(letters))
-    _correlations(right, rows, next(letters))
+    _correlations(right, rows, bands, {row["method"]: row["mean"] for row in means})
+    panel(right, next(letters), "squared distance against the truth, by lineage")
     return figure
 
 
@@ -122,21 +126,30 @@ def _spectrum(axes: Any, found: dict[str, Any], letter: str) -> None:
     panel(axes, letter, "Laplacian spectrum")
 
 
-def _correlations(axes: Any, rows: list[dict[str, Any]], letter: str) -> None:
+def _correlations(axes: Any, rows: Rows, bands: Rows, means: dict[str, float]) -> None:
     """Means over samples as bars, and every sample as a mark."""
     names = list(dict.fromkeys(row["lineage"] for row in rows))
+    several = len({row["seed"] for row in rows}) > 1
     for k, method in enumerate(_SHOWN):
-        chosen = [row for row in rows if row["method"] == method]
-        values = [[r["correlation"] for r in chosen if r["lineage"] == name] for name in names]
-        means = [np.mean(v) for v in values]
-        places = np.arange(len(names)) + 0.27 * (k - 1)
-        label = f"{method} (mean {np.mean(means):.2f})"
-        axes.bar(places, means, 0.25, color=METHODS[method]["color"], label=label)
-        for place, samples in zip(places, values, strict=True):
-            if len(samples) > 1:
-                axes.scatter([place] * len(samples), samples, s=8, color="black", zorder=3)
+        shift = 0.27 * (k - 1)
+        chosen = [row for row in bands if row["method"] == method]
+        axes.bar(
+            [names.index(row["lineage"]) + shift for row in chosen],
+            [row["mean"] for row in chosen],
+            0.25,
+            color=METHODS[method]["color"],
+            label=f"{method} (mean {means[method]:.2f})",
+        )
+        if several:
+            samples = [row for row in rows if row["method"] == method]
+            axes.scatter(
+                [names.index(row["lineage"]) + shift for row in samples],
+                [row["correlation"] for row in samples],
+                s=8,
+                color="black",
+                zorder=3,
+            )
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(names)), names, rotation=20, ha="right", fontsize=9)
     axes.set(ylabel="Pearson correlation", ylim=(min(0, axes.get_ylim()[0]), 1.25))
     axes.legend(ncols=3, loc="upper right")
-    panel(axes, letter, "squared distance against the truth, by lineage")

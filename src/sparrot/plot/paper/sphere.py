@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from sparrot.plot.paper.look import BLACK, BLUE, SKY, panel, paper_style
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
     """One panel a dimension: every solve, those that are fitted, and the theory."""
-    dimensions = sorted({row["d"] for row in numbers["exponents"]})
+    found = numbers["mean_exponents"]
     with paper_style() as plt:
         figure, panels = plt.subplots(
-            1, len(dimensions), figsize=(4.3 * len(dimensions), 3.8), layout="constrained"
+            1, len(found), figsize=(4.3 * len(found), 3.8), layout="constrained"
         )
-        for letter, d, axes in zip("abcdef", dimensions, panels, strict=False):
+        for letter, of, axes in zip("abcdef", found, panels, strict=False):
+            d = of["d"]
             rows = [row for row in numbers["potentials"] if row["d"] == d and row["u"] > 0]
             _marks(axes, rows)
-            found = [row["exponent"] for row in numbers["exponents"] if row["d"] == d]
-            panel(axes, letter, f"d = {d}: exponent {np.mean(found):.3f}, theory {2 / (2 + d):.3f}")
+            panel(axes, letter, f"d = {d}: exponent {of['mean']:.3f}, theory {of['theory']:.3f}")
             axes.set(xscale="log", yscale="log", xlabel=r"$\varepsilon$")
         panels[0].set_ylabel(r"mean potential $\overline{u}$")
         panels[0].legend(loc="upper left")

@@ -43,7 +43,7 @@ def _data_and_angles(plt: Any, numbers: dict[str, Any]) -> Any:
     titles = ("the paper's judge, which cuts a pair in two", "to whole pairs of eigenvectors")
     for k, (key, title) in enumerate(zip(LABELS, titles, strict=True)):
         axes = figure.add_subplot(grid[1, k])
-        angle_curves(axes, numbers["angles"], key)
+        angle_curves(axes, numbers["angle_bands"], key)
         panel(axes, "cd"[k], title)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
     return figure
@@ -61,9 +61,7 @@ def _embeddings(plt: Any, numbers: dict[str, Any]) -> Any:
     for axes, (method, row) in zip(panels.flat, best.items(), strict=False):
         symbol = "k" if method in ("k-NN", "MAGIC") else r"$\varepsilon$"
         _scatter(axes, numbers["embeddings"][method], numbers["data"]["t"])
-        at = [r for r in numbers["angles"] if r["method"] == method]
-        whole = np.mean([r["whole"] for r in at if r["parameter"] == row["parameter"]])
-        angles = f"angle {row['angle']:.2f}, whole pairs {whole:.2f}"
+        angles = f"angle {row['angle']:.2f}, whole pairs {row['whole_there']:.2f}"
         axes.set_title(f"{method}, {symbol} = {row['parameter']:.2g}\n{angles}", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel(r"$v_2$")
@@ -141,12 +139,8 @@ def _pca(plt: Any, numbers: dict[str, Any]) -> Any:
     axes = figure.add_subplot(grid[:, -1])
     for method in methods:
         for key, line, name in (("angle", "-", method), ("whole", "--", f"{method}, whole pairs")):
-            runs = [
-                [r[key] for r in numbers["pca"] if r["d"] == d and r["method"] == method]
-                for d in dimensions
-            ]
-            style = METHODS[method] | {"linestyle": line}
-            curve_with_band(axes, dimensions, np.transpose(runs), style, name)
+            rows = [r for r in numbers["pca_bands"] if r["method"] == method and r["of"] == key]
+            curve_with_band(axes, rows, "d", METHODS[method] | {"linestyle": line}, name)
     axes.set(xscale="log", xlabel="principal components d", ylim=(0, None))
     axes.set_ylabel(LABELS["angle"])
     axes.set_xticks(dimensions, [str(d) for d in dimensions])

@@ -17,7 +17,7 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
     with paper_style() as plt:
         figure, panels = plt.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
         for letter, alpha, axes in zip("abcd", alphas, panels.flat, strict=False):
-            _panel(axes, [row for row in rows if row["alpha"] == alpha], sizes, numbers["limit"])
+            _panel(axes, numbers, alpha)
             panel(axes, letter, rf"$\varepsilon \propto N^{{{alpha:g}}}$")
             axes.set_xscale("log")
             axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=35)
@@ -30,29 +30,32 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
     return {"": figure}
 
 
-def _panel(axes: Any, rows: list[dict[str, Any]], sizes: list[int], limit: float) -> None:
-    values = {n: np.array([row["value"] for row in rows if row["n"] == n]) for n in sizes}
-    values = {n: v for n, v in values.items() if len(v)}
-    places = np.concatenate([np.full(len(v), n) for n, v in values.items()])
-    axes.scatter(places, np.concatenate(list(values.values())), color=SKY, s=9, alpha=0.6)
-    means = [v.mean() for v in values.values()]
-    errors = [2 * v.std(ddof=1) / np.sqrt(len(v)) for v in values.values()]
-    axes.errorbar(
-        list(values), means, errors, color=BLUE, marker="o", capsize=3, label="mean, ± 2 s.e."
+def _panel(axes: Any, numbers: dict[str, Any], alpha: float) -> None:
+    samples, means = (
+        [row for row in numbers[key] if row["alpha"] == alpha] for key in ("operator", "means")
     )
-    axes.axhline(limit, color=BLACK, linestyle=":", label=r"limit $\Delta f(x_0)$")
-    middle = np.concatenate(list(values.values()))
-    low, high = np.percentile(middle, [3, 97])
+    values = [row["value"] for row in samples]
+    axes.scatter([row["n"] for row in samples], values, color=SKY, s=9, alpha=0.6)
+    axes.errorbar(
+        [row["n"] for row in means],
+        [row["mean"] for row in means],
+        [2 * row["error"] for row in means],
+        color=BLUE,
+        marker="o",
+        capsize=3,
+        label="mean, ± 2 s.e.",
+    )
+    axes.axhline(numbers["limit"], color=BLACK, linestyle=":", label=r"limit $\Delta f(x_0)$")
+    low, high = np.percentile(values, [3, 97])  # a few samples may be beyond the axes
     margin = 0.1 * (high - low)
     axes.set_ylim(min(low - margin, -0.5), max(high + margin, 2.0))
-    most = max(len(v) for v in values.values())
-    for n, v in values.items():
-        if len(v) < most:
-            axes.annotate(
-                f"{len(v)} samples",
-                (n, 0.02),
-                xycoords=("data", "axes fraction"),
-                ha="right",
-                fontsize=8,
-                rotation=90,
-            )
+    most = max(row["count"] for row in means)
+    for row in (row for row in means if row["count"] < most):
+        axes.annotate(
+            f"{row['count']} samples",
+            (row["n"], 0.02),
+            xycoords=("data", "axes fraction"),
+            ha="right",
+            fontsize=8,
+            rotation=90,
+        )

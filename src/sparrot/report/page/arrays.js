@@ -4,13 +4,18 @@ const decoded = new Map();
 
 function decode(array) {
   if (!decoded.has(array)) {
-    const text = atob(array.base64);
-    const bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    decoded.set(array, new TYPES[array.type](bytes.buffer));
+    decoded.set(array, new TYPES[array.type](bytesOf(array.base64).buffer));
     array.base64 = "";
   }
   return decoded.get(array);
+}
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }
 
 // Two columns of a flat array of rows, and no copy where there are only these.
@@ -39,8 +44,11 @@ function boxOf(xy) {
 
 // The value below which a share of the finite numbers lies, from a sorted copy.
 function quantiles(values, shares) {
-  const sorted = Float32Array.from(values.filter(Number.isFinite)).sort();
-  if (!sorted.length) return shares.map(() => NaN);
+  const finite = new Float32Array(values.length);
+  let count = 0;
+  for (const value of values) if (Number.isFinite(value)) finite[count++] = value;
+  const sorted = finite.subarray(0, count).sort();
+  if (!count) return shares.map(() => NaN);
   return shares.map((share) => sorted[Math.round(share * (sorted.length - 1))]);
 }
 

@@ -19,21 +19,42 @@ class CanvasPoints {
   }
 
   draw(view, blend, size) {
+    const image = this.cleared();
+    this.scatter(new Uint32Array(image.data.buffer), view, blend, discOf(size));
+    this.context.putImageData(image, 0, 0);
+  }
+
+  // An image of the size of the canvas, without colours; the same one again while that stays.
+  cleared() {
     const { width, height } = this.canvas;
-    const image = this.context.createImageData(width, height);
-    const out = new Uint32Array(image.data.buffer);
-    const disc = discOf(size);
-    for (let i = 0; i < this.pixels.length; i++) {
-      const x = this.before[2 * i] + blend * (this.after[2 * i] - this.before[2 * i]);
-      const y = this.before[2 * i + 1] + blend * (this.after[2 * i + 1] - this.before[2 * i + 1]);
-      const column = Math.round((x - view.x) * view.zoom + width / 2);
-      const row = Math.round((view.y - y) * view.zoom + height / 2);
-      for (let k = 0; k < disc.length; k += 2) {
-        const [c, r] = [column + disc[k], row + disc[k + 1]];
-        if (c >= 0 && c < width && r >= 0 && r < height) out[r * width + c] = this.pixels[i];
+    if (this.image?.width === width && this.image.height === height) this.image.data.fill(0);
+    else this.image = this.context.createImageData(width, height);
+    return this.image;
+  }
+
+  scatter(out, view, blend, { offsets, reach }) {
+    const { before, after, pixels } = this;
+    const { width, height } = this.canvas;
+    const jumps = new Int32Array(offsets.length / 2);
+    for (let k = 0; k < jumps.length; k++) jumps[k] = offsets[2 * k + 1] * width + offsets[2 * k];
+    const left = width / 2 - view.x * view.zoom + 0.5;
+    const top = height / 2 + view.y * view.zoom + 0.5;
+    for (let i = 0; i < pixels.length; i++) {
+      const x = before[2 * i] + blend * (after[2 * i] - before[2 * i]);
+      const y = before[2 * i + 1] + blend * (after[2 * i + 1] - before[2 * i + 1]);
+      const column = Math.floor(left + x * view.zoom);
+      const row = Math.floor(top - y * view.zoom);
+      if (column >= reach && column < width - reach && row >= reach && row < height - reach) {
+        const place = row * width + column;
+        for (let k = 0; k < jumps.length; k++) out[place + jumps[k]] = pixels[i];
+      } else {
+        for (let k = 0; k < offsets.length; k += 2) {
+          const c = column + offsets[k];
+          const r = row + offsets[k + 1];
+          if (c >= 0 && c < width && r >= 0 && r < height) out[r * width + c] = pixels[i];
+        }
       }
     }
-    this.context.putImageData(image, 0, 0);
   }
 }
 
@@ -46,5 +67,5 @@ function discOf(size) {
       if (c * c + r * r <= radius * radius) offsets.push(c, r);
     }
   }
-  return Int32Array.from(offsets);
+  return { offsets: Int32Array.from(offsets), reach };
 }

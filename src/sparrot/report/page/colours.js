@@ -20,8 +20,15 @@ function ramp(stops) {
   };
 }
 
-// Colours of numbers: one in a hundred may be beyond either end, so that outliers hide nothing.
+const scales = new Map(); // of numbers that were shown, as their order takes time to find
+
 function numberScale(data, values) {
+  if (!scales.has(values)) scales.set(values, newNumberScale(data, values));
+  return scales.get(values);
+}
+
+// Colours of numbers: one in a hundred may be beyond either end, so that outliers hide nothing.
+function newNumberScale(data, values) {
   const [least, low, high, most] = quantiles(values, [0, 0.01, 0.99, 1]);
   const colour = ramp(data.sequential);
   const table = Array.from({ length: 256 }, (_, k) => pack(colour(k / 255)));
@@ -31,14 +38,15 @@ function numberScale(data, values) {
     Number.isFinite(values[i])
       ? table[Math.max(0, Math.min(255, Math.round((255 * (values[i] - low)) / width)))]
       : missing;
-  return { kind: "numbers", of, text: (i) => format(values[i]), least, low, high, most, colour };
+  return { kind: "numbers", of, text: (i) => format(values[i]), least, low, high, most };
 }
 
 function categoryScale(data, column) {
   const codes = decode(column.codes);
   const names = column.categories;
   const counts = new Uint32Array(names.length);
-  for (const code of codes) if (code < names.length) counts[code]++;
+  let absent = 0;
+  for (const code of codes) code < names.length ? counts[code]++ : absent++;
   const colours = names.map((_, k) => rgb(data.palette[k % data.palette.length]));
   const packed = colours.map(pack);
   const missing = pack(rgb(data.missing));
@@ -46,15 +54,18 @@ function categoryScale(data, column) {
     kind: "categories",
     of: (i) => packed[codes[i]] ?? missing,
     text: (i) => names[codes[i]] ?? "missing",
-    names, counts, colours, codes,
+    names, counts, colours, codes, absent,
   };
 }
 
 // The colours of all points as bytes; points outside the chosen categories are faint.
 function paint(scale, n, chosen) {
+  if (!chosen.size && scale.painted) return scale.painted;
   const pixels = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
     pixels[i] = chosen.size && !chosen.has(scale.codes[i]) ? FAINT : scale.of(i);
   }
-  return new Uint8Array(pixels.buffer);
+  const rgba = new Uint8Array(pixels.buffer);
+  if (!chosen.size) scale.painted = rgba;
+  return rgba;
 }

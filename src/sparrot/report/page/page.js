@@ -70,17 +70,20 @@ function drawLegend() {
       repaint();
     });
   });
+  if (scale.absent) drawMissing(legend);
+}
+
+function drawMissing(legend) {
+  const entry = add(legend, "div", undefined, { className: "missing" });
+  add(entry, "i").style.background = data.missing;
+  add(entry, "span", "missing");
+  add(entry, "small", scale.absent.toLocaleString("en"));
 }
 
 function drawBar(legend) {
   const bar = add(legend, "div", undefined, { className: "bar" });
   add(bar, "span", (scale.least < scale.low ? "≤ " : "") + format(scale.low));
-  const canvas = add(bar, "canvas", undefined, { width: 256, height: 1 });
-  const pen = canvas.getContext("2d");
-  for (let k = 0; k < 256; k++) {
-    pen.fillStyle = `rgb(${scale.colour(k / 255)})`;
-    pen.fillRect(k, 0, 1, 1);
-  }
+  add(bar, "div").style.background = `linear-gradient(to right, ${data.sequential.join(", ")})`;
   add(bar, "span", (scale.most > scale.high ? "≥ " : "") + format(scale.high));
 }
 
@@ -135,6 +138,19 @@ function resized() {
   stage.draw();
 }
 
+// Unpack the other steps while nobody waits, the nearest first, so that the slider need not.
+function prepare() {
+  const far = (k) => Math.abs(k - data.chosen);
+  const waiting = data.steps.map((_, k) => k).sort((a, b) => far(a) - far(b));
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+  const next = () => {
+    const step = data.steps[waiting.shift()];
+    for (const key of ["embedding", "perplexity", "potential", "neighbours"]) decode(step[key]);
+    if (waiting.length) idle(next);
+  };
+  idle(next);
+}
+
 function begin() {
   at("title").textContent = data.title;
   at("about").textContent = data.about;
@@ -165,6 +181,7 @@ function begin() {
   stage.show(layoutOf(data.steps[state.step]));
   recolour();
   document.body.dataset.ready = "true";
+  prepare();
 }
 
 begin();

@@ -64,13 +64,18 @@ class Stage {
       this.draw();
       if (t < 1) requestAnimationFrame(move);
     };
-    move(start);
+    this.blend = time ? 0 : 1;
+    if (time) requestAnimationFrame(move);
+    else move(start);
   }
 
   // Where the points are now, also half way between two layouts.
   present() {
     const { before, after, blend } = this;
-    return blend < 1 ? after.map((value, k) => before[k] + blend * (value - before[k])) : after;
+    if (blend === 1) return after;
+    const there = new Float32Array(after.length);
+    for (let k = 0; k < there.length; k++) there[k] = before[k] + blend * (after[k] - before[k]);
+    return there;
   }
 
   fitOf(xy) {

@@ -1,0 +1,95 @@
+"""Few coordinates as a filter: never wrong, and taken only where they are worth it."""
+
+import numpy as np
+import pytest
+
+import sparrot
+from problems import CLOUDS, assert_optimal, half_squared, points
+from sparrot.cost import PointCost
+from sparrot.cost.directions import filter_directions, leading_directions, with_rest
+from sparrot.engine import Threads
+from sparrot.support import screen
+
+
+def low_rank(n, p=120, k=10, noise=0.02, seed=0):
+    """Points near a plane of k dimensions in p."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, k)) @ rng.standard_normal((k, p)) / np.sqrt(k)
+    return X + noise * rng.standard_normal((n, p))
+
+
+def clusters(n, p=300):
+    """Clusters apart in few dimensions, with equal noise in all."""
+    rng = np.random.default_rng(0)
+    centres = np.zeros((4, p))
+    centres[:, :4] = 40 * np.eye(4)
+    return centres[rng.integers(4, size=n)] + rng.standard_normal((n, p))
+
+
+def chosen(X):
+    centre = X.mean(axis=0)
+    return filter_directions(X, centre, leading_directions(X, centre)[0])
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_products_of_few_coordinates_are_never_below_those_of_all(name, k):
+    X = points(name, 400).astype(np.float64)
+    z = X - X.mean(axis=0)
+    V, shares = leading_directions(X, X.mean(axis=0))
+    assert V.T @ V == pytest.approx(np.eye(V.shape[1]), abs=1e-10)
+    assert 0.99 < shares.sum() < 1 + 1e-9
+    y = with_rest(z @ V[:, :k], np.square(z).sum(axis=1))
+    scale = np.square(z).sum(axis=1).max()
+    assert (y @ y.T - z @ z.T).min() > -1e-12 * scale
+    assert np.square(y).sum(axis=1) == pytest.approx(np.square(z).sum(axis=1), rel=1e-12)
+
+
+def test_a_plane_in_many_dimensions_needs_few_coordinates():
+    V = chosen(low_rank(3000))
+    assert V is not None
+    assert 10 <= V.shape[1] <= 24
+
+
+@pytest.mark.parametrize(
+    "make", [clusters, lambda n: np.random.default_rng(0).normal(size=(n, 200))]
+)
+def test_where_no_few_directions_tell_neighbours_all_coordinates_are_used(make):
+    assert chosen(make(3000)) is None
+
+
+def test_more_dimensions_than_points_have_directions_too():
+    X = low_rank(500, p=2000)
+    V, _ = leading_directions(X, X.mean(axis=0))
+    assert V.T @ V == pytest.approx(np.eye(V.shape[1]), abs=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_filtered_screening_finds_every_pair(n_jobs, dtype):
+    X = low_rank(2000).astype(dtype)
+    cost = PointCost(X)
+    assert cost._z.few(slice(0, 1)).shape[1] < 30
+    r = 0.2 * np.random.default_rng(0).random(cost.n)
+    with Threads(n_jobs) as threads:
+        found = screen(cost, r, threads)
+    expected = np.triu(half_squared(X) / cost.unit < r[:, None] + r, 1)
+    assert len(found) == expected.sum() > 1000
+    assert expected[found.i, found.j].all()
+
+
+def test_an_affinity_by_a_filter_is_optimal():
+    X = low_rank(2500)
+    a = sparrot.qot(X, perplexity=20)
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+
+
+def test_points_in_a_file_keep_only_the_coordinates_of_the_filter(tmp_path):
+    X = low_rank(2000).astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    cost = PointCost(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    tile = np.empty((100, 50), np.float32)
+    cost.products(slice(0, 100), cost, slice(50), tile)
+    cost.bounds(slice(0, 100), cost, slice(50), tile)
+    assert cost._z._z is None
+    assert cost._z._y.shape[1] < 30
