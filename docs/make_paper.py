@@ -30,7 +30,8 @@ Where we differ from the paper, and where choices were made with results in view
 * Spiral: the paper's judge is the angle between ten vectors and ten of the clean curve. The
   eigenvalues of a closed curve come in pairs after the first, so that ten vectors cut a pair in
   two, and the half that is kept is arbitrary: worth up to 0.16 of angle. Every angle is therefore
-  drawn and said twice: to the paper's ten, which give the verdict, and to the eleven of whole pairs.
+  drawn and said twice: to the paper's ten, which give the verdict, and to the eleven of whole
+  pairs.
 * Convergence: errors are the largest entry of W1 - 1, where the paper has the Euclidean norm.
 * Torus: 5 samples in the place of 25 at N = 5,000 for alpha = 2, and at N = 10,000 for alpha = 2
   and 1.75; the paper does not give the factor in eps, ours is 1.
