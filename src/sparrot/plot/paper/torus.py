@@ -52,10 +52,10 @@ def _panel(axes: Any, numbers: dict[str, Any], alpha: float) -> None:
     most = max(row["count"] for row in means)
     for row in (row for row in means if row["count"] < most):
         axes.annotate(
-            f"{row['count']} samples",
-            (row["n"], 0.02),
-            xycoords=("data", "axes fraction"),
-            ha="right",
-            fontsize=8,
-            rotation=90,
+            f"{row['count']}\nsamples",
+            (row["n"], row["mean"] + 2 * row["error"]),
+            (0, 4),
+            textcoords="offset points",
+            ha="center",
+            fontsize=7,
         )
