@@ -5,8 +5,8 @@ the truth. We run it where its file is, and beside it two sets with other truths
 Arabidopsis, whose consensus pseudotime is held against the distance in each cell type; and blood
 cells purified by FACS, where the origin is a CD34+ progenitor and each purified type is an end:
 its probability is one for cells of that type and zero for progenitors.
-The paper takes 5,000 cells of its set. Of the others we take 2,500, in three samples, since EOT of a
-given perplexity takes minutes for more. The first sample is drawn.
+The paper takes 5,000 cells of its set. Of the others we take 2,500, in three samples: EOT of given
+perplexity takes minutes for more. The first sample is drawn.
 """
 
 from __future__ import annotations
