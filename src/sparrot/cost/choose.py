@@ -36,7 +36,7 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
         return cost
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
         cost = _from_points(X, metric)
-    size = float(np.abs(X).max())
+    size = max(float(X.max()), -float(X.min()))
     if not (_ROUNDING * size) * (_ROUNDING * size) < cost.unit < np.inf:
         raise InvalidInputError(
             f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
