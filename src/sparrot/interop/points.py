@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.io import mmread
 from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.interop.archive import holds_affinity, open_npz
+from sparrot.interop.market import read_market
 from sparrot.interop.text import read_text
 from sparrot.validation import as_array
 
@@ -67,7 +66,7 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
         )
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}")
-    if array is not None and source.suffix not in (".npz", ".h5ad"):
+    if array is not None and _ending(source) not in (".npz", ".h5ad"):
         raise InvalidInputError(f"array= is for .npz and .h5ad files, got {str(source)!r}")
     points = _checked(reader(source, array), source)
     _log.info("read %d points with %d features from %s", *points.shape, source)
@@ -75,7 +74,9 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
 
 
 def _ending(source: Path) -> str:
-    return "".join(source.suffixes[-2:]) if source.suffix == ".gz" else source.suffix
+    """The suffix in small letters, with the one before `.gz`."""
+    suffixes = [suffix.lower() for suffix in source.suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 
 
 def _checked(points: Any, source: Path) -> Any:
@@ -178,14 +179,6 @@ def _places(file: Any) -> str:
     return f"array= may be {', '.join(['X', *found])}"
 
 
-def _read_mtx(source: Path, array: str | None) -> Any:
-    try:
-        matrix = mmread(source)
-    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
-        raise InvalidInputError(f"{source} is not a whole .mtx file ({error})") from error
-    return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
-
-
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
@@ -195,6 +188,6 @@ _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".tsv.gz": lambda source, array: read_text(source, "\t"),
     ".parquet": _read_parquet,
     ".h5ad": _read_h5ad,
-    ".mtx": _read_mtx,
-    ".mtx.gz": _read_mtx,
+    ".mtx": lambda source, array: read_market(source),
+    ".mtx.gz": lambda source, array: read_market(source),
 }
