@@ -134,8 +134,9 @@ def add_output(parser: Any, kinds: str, figure: str) -> None:
 def add_talk(parser: Any) -> None:
     """JSON, less, or more."""
     parser.add_argument("--json", action="store_true", help="the summary as JSON on stdout")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("-v", "--verbose", action="count", default=0, help="log more; -vv: most")
+    talk = parser.add_mutually_exclusive_group()
+    talk.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    talk.add_argument("-v", "--verbose", action="count", default=0, help="log more; -vv: most")
 
 
 def number_or_word(text: str) -> float | str:
