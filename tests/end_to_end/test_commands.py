@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.io import mmwrite
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array, save_npz
 
 import sparrot
 from sparrot.cli import main
@@ -265,6 +265,23 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
     assert lines[1].startswith("sparrot: warning: the graph has ")
     assert len(lines) == 2
     assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".npz"])
+def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
+    odd = np.array([[0.0, 1, 2], [np.nan, 1, -np.inf], [5, 1, np.nan], [4, 1, 3]])
+    file = tmp_path / f"odd{suffix}"
+    if suffix == ".csv":
+        np.savetxt(file, odd, delimiter=",")
+    elif suffix == ".npy":
+        np.save(file, odd.astype(np.float32))
+    else:
+        save_npz(file, csr_array(odd))
+    facts = told(capsys, "info", file)
+    assert (facts["missing"], facts["infinite"], facts["constant_features"]) == (2, 1, 1)
+    assert (facts["least"], facts["most"]) == (0, 5)
+    assert main(["info", str(file)]) == 0
+    assert "2 missing values (NaN), 1 infinite values" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Session:
         """Give them back."""
         self.close()
 
-    def _show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
+    def _show(self, message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         """Warn; what another package will change is for its callers, and goes to the log."""
         if issubclass(category, (FutureWarning, DeprecationWarning, PendingDeprecationWarning)):
             logging.getLogger("sparrot").debug("%s: %s", category.__name__, message)

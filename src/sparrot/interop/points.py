@@ -58,6 +58,22 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
            [3., 4.]])
     """
     source = Path(path)
+    points = _finite(read_matrix(source, array), source)
+    _log.info("read %d points with %d features from %s", *points.shape, source)
+    return points
+
+
+def read_matrix(source: Path, array: str | None = None) -> Any:
+    """The same, but its entries need not be finite.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npy"
+    >>> np.save(path, [[1.0, np.nan]])
+    >>> read_matrix(path)
+    array([[ 1., nan]])
+    """
     reader = _READERS.get(_ending(source))
     if reader is None:
         raise InvalidInputError(
@@ -68,9 +84,13 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
         raise FileNotFoundError(f"there is no file {source}")
     if array is not None and _ending(source) not in (".npz", ".h5ad"):
         raise InvalidInputError(f"array= is for .npz and .h5ad files, got {str(source)!r}")
-    points = _checked(reader(source, array), source)
-    _log.info("read %d points with %d features from %s", *points.shape, source)
-    return points
+    points = reader(source, array)
+    if points.ndim != 2 or points.dtype.kind not in "buif":
+        raise InvalidInputError(
+            f"points must be a matrix of numbers, one row a point, but {source} has shape "
+            f"{points.shape} of {points.dtype}"
+        )
+    return csr_array(points) if issparse(points) else points
 
 
 def _ending(source: Path) -> str:
@@ -79,13 +99,8 @@ def _ending(source: Path) -> str:
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 
 
-def _checked(points: Any, source: Path) -> Any:
-    """Finite numbers in two dimensions."""
-    if points.ndim != 2 or points.dtype.kind not in "buif":
-        raise InvalidInputError(
-            f"points must be a matrix of numbers, one row a point, but {source} has shape "
-            f"{points.shape} of {points.dtype}"
-        )
+def _finite(points: Any, source: Path) -> Any:
+    """Finite numbers of float32 or float64."""
     if not issparse(points):
         return as_array(points, str(source))
     dtype = np.float32 if points.dtype == np.float32 else np.float64
