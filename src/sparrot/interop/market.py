@@ -52,7 +52,7 @@ def read_market(source: Path) -> Any:
 class _Ended:
     """A stream of bytes with the end of a line after all of it."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: gzip.GzipFile | IO[bytes]) -> None:
         self._file, self._end = file, b"\n"
 
     def read(self, size: int = -1) -> bytes:
