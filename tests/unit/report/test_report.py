@@ -1,5 +1,4 @@
 import json
-import re
 from base64 import b64decode
 from html.parser import HTMLParser
 
