@@ -110,9 +110,10 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
 
 
 def _format(path: Path) -> str:
-    if path.suffix not in (".npz", ".h5ad"):
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", ".h5ad"):
         raise InvalidInputError(f"an affinity is kept in .npz or .h5ad files, got {str(path)!r}")
-    return path.suffix
+    return suffix
 
 
 def _arrays(affinity: Affinity) -> dict[str, Any]:
