@@ -23,7 +23,7 @@ from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
 from sparrot.interop.start import leading, warn_of_pieces
 from sparrot.operators import alpha_normalisation
-from sparrot.validation import as_count, as_points
+from sparrot.validation import as_array, as_count, as_points
 
 __all__ = ["affinity", "diffmap", "neighbors", "tsne"]
 
@@ -103,7 +103,7 @@ def neighbors(
     k = as_neighbours(n_neighbors, adata.n_obs) - 1
     scale, cost = as_scale(perplexity, eps, adata.n_obs), as_cost(metric)
     chosen = choose(adata, use_rep, n_pcs, layer)
-    points = as_points(chosen.points)
+    points = as_points(as_array(chosen.points, chosen.place))
     found = KeptGraph(options.get("neighbours"), options.get("n_jobs"))
     W = build(points, kind, scale, metric=cost, **found.within(options))
     params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}

@@ -3,6 +3,7 @@ from functools import partial
 
 import anndata
 import numpy as np
+import pandas as pd
 import pytest
 import scanpy as sc
 import scipy.sparse as sp
@@ -472,3 +473,39 @@ def test_principal_components_of_a_layer_are_those_of_the_layer():
     assert "PCs" not in adata.varm
     W = sparrot.qot(model.obsm["X_pca"], perplexity=10).matrix
     assert (adata.obsp["connectivities"] != W).nnz == 0
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, pd.DataFrame])
+@pytest.mark.parametrize("n_pcs", [None, 4])
+def test_a_representation_may_be_sparse_or_a_table(form, n_pcs):
+    dense, other = cloud(), cloud()
+    dense.obsm["R"] = dense.X
+    other.obsm["R"] = form(dense.X) if form is not pd.DataFrame else frame(dense)
+    for adata in (dense, other):
+        sparrot.sc.neighbors(adata, use_rep="R", n_pcs=n_pcs)
+    assert (dense.obsp["connectivities"] != other.obsp["connectivities"]).nnz == 0
+
+
+def frame(adata):
+    return pd.DataFrame(adata.X, index=adata.obs_names, columns=list("abcdef"))
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+def test_what_is_not_finite_is_named_by_its_place(form):
+    wide = cloud(80, 60)
+    X = np.array(wide.X)
+    X[3, 2] = np.nan
+    wide.layers["counts"] = form(X)
+    bad = anndata.AnnData(form(X), obsm={"X_pca": X[:, :10]})
+    with pytest.raises(InvalidInputError, match=r"adata\.obsm\['X_pca'\] contains NaN at row 3"):
+        sparrot.sc.neighbors(bad)
+    with pytest.raises(InvalidInputError, match=r"adata\.X contains NaN at row 3, column 2"):
+        sparrot.sc.neighbors(bad, use_rep="X")
+    with pytest.raises(InvalidInputError, match=r"adata\.layers\['counts'\] has 1 .* column '2'"):
+        sparrot.sc.neighbors(wide, layer="counts")
+    del bad.obsm["X_pca"]
+    with pytest.raises(InvalidInputError, match=r"adata\.X has 1 entries .* column '2'"):
+        sparrot.sc.neighbors(bad)
+    bad.var["highly_variable"] = np.arange(60) != 2
+    sparrot.sc.neighbors(bad, n_pcs=10)  # PCA passes that column over
+    assert np.isfinite(bad.obsm["X_pca"]).all()
