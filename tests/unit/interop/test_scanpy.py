@@ -540,3 +540,17 @@ def test_what_is_not_finite_is_named_by_its_place(form):
     bad.var["highly_variable"] = np.arange(60) != 2
     sparrot.sc.neighbors(bad, n_pcs=10)  # PCA passes that column over
     assert np.isfinite(bad.obsm["X_pca"]).all()
+
+
+def test_a_graph_of_scanpy_takes_the_place_of_ours_and_the_other_way_round(pbmc):
+    adata, theirs = bare(pbmc), bare(pbmc)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    for cells in (adata, theirs):
+        sc.pp.neighbors(cells, use_rep="X_pca", method="gauss")
+        sparrot.sc.diffmap(cells)
+    assert (adata.obsp["connectivities"] != theirs.obsp["connectivities"]).nnz == 0
+    assert np.array_equal(adata.obsm["X_diffmap"], theirs.obsm["X_diffmap"])
+    with pytest.raises(InvalidInputError, match="holds 0 affinities"):
+        sparrot.sc.affinity(adata)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    assert sparrot.sc.affinity(adata).check(adata.obsm["X_pca"]).violation <= 1e-9
