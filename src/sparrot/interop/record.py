@@ -39,7 +39,8 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
     if affinity.eps is not None:
         record["eps"] = affinity.eps
     if affinity.certificate is not None:
-        record |= {name: getattr(affinity.certificate, name) for name in _CERTIFICATE}
+        names = (*_CERTIFICATE, "missed_rows")
+        record |= {name: getattr(affinity.certificate, name) for name in names}
     return record
 
 
@@ -122,6 +123,7 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
         violation=float(record["violation"]),
         pairs_checked=int(record["pairs_checked"]),
         exact=bool(record["exact"]),
+        missed_rows=float(record.get("missed_rows", 0.0)),
     )
 
 
