@@ -12,6 +12,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
 SECTIONS = {
     "scanpy": "scanpy",
+    "scikit-learn": "sklearn",
     "openTSNE": "openTSNE",
     "CellRank": "cellrank",
     "Palantir": "palantir",
@@ -19,6 +20,7 @@ SECTIONS = {
     "graphtools": "graphtools",
     "Files": "numpy",
 }
+COMPILED = ("UMAP and new cells in scanpy", "Exact neighbours", "umap-learn")
 PEERS = ("CellRank", "Palantir", "PHATE", "graphtools")
 # umap-learn and pynndescent spend a minute on compilation, and a second here without it.
 UNCOMPILED = """
@@ -153,11 +155,12 @@ def test_the_page_of_integrations_runs(section):
 
 
 def test_every_section_of_the_page_is_run():
-    assert set(re.findall(r"\n## (.*)", PAGE.read_text())) == {*SECTIONS, "umap-learn"}
+    assert set(re.findall(r"\n## (.*)", PAGE.read_text())) == {*SECTIONS, *COMPILED}
 
 
 def test_umap_and_ingest_read_the_graph():
     pynndescent = pytest.importorskip("pynndescent")
     if int(pynndescent.__version__.split(".")[1]) > 5:
         pytest.skip("sc.tl.ingest of scanpy 1.11 fails with pynndescent 0.6 and newer")
-    run_alone(UNCOMPILED + blocks("umap-learn")[0], NUMBA_DISABLE_JIT="1")
+    pages = [block for section in COMPILED for block in blocks(section)]
+    run_alone("\n".join([UNCOMPILED, *pages]), NUMBA_DISABLE_JIT="1")
