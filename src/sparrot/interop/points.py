@@ -149,9 +149,8 @@ def _name_in(file: Any, source: Path, array: str | None) -> str:
         array = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if array is None or array not in shapes:
         found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InvalidInputError(
-            f"which array of {source}? It has {found or 'none'}; name a matrix by array="
-        )
+        asked = f"which array of {source}?" if array is None else f"{source} has no {array!r}."
+        raise InvalidInputError(f"{asked} It has {found or 'none'}; name a matrix by array=")
     return array
 
 

@@ -126,6 +126,8 @@ def test_arrays_are_named(tmp_path):
     assert sparrot.read_points(tmp_path / "a.npz", array="right") == pytest.approx(2 * X)
     with pytest.raises(InvalidInputError, match=r"which array.*left \(6, 3\), right \(6, 3\)"):
         sparrot.read_points(tmp_path / "a.npz")
+    with pytest.raises(InvalidInputError, match=r"has no 'z'\. It has left \(6, 3\), right"):
+        sparrot.read_points(tmp_path / "a.npz", array="z")
     cells = anndata.AnnData(X, obsm={"X_pca": 3 * X}, layers={"raw": sp.csr_matrix(SPARSE)})
     cells.write_h5ad(tmp_path / "a.h5ad")
     assert sparrot.read_points(tmp_path / "a.h5ad", array="obsm/X_pca") == pytest.approx(3 * X)
