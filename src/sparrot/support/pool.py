@@ -25,6 +25,7 @@ from sparrot.types import BoolArray, FloatArray, IntArray, PointArray
 
 _ROWS = 4096  # rows of a block
 _PAIR_BYTES = 80  # of one pair at the peak, all copies counted
+_ROUNDING = 1e-14  # of a score, relative to what it is the difference of
 _CONFIDENCE = 0.95
 _NEIGHBOURS = 30  # of each point in the graph that a pool starts from
 
@@ -143,8 +144,10 @@ class Pool:
         n_rows = min(n_rows, n)
         rows = np.sort(rng.permutation(n)[:n_rows]).astype(np.int32)
         found = screen(self.cost, u, self.threads, rows)
-        missed = found.where(_entries(plan, found) == 0)
-        scores = u[missed.i] + u[missed.j] - missed.cost
+        scores = u[found.i] + u[found.j] - found.cost
+        clear = scores > _ROUNDING * (np.abs(u[found.i]) + np.abs(u[found.j]) + found.cost)
+        out = clear & (_entries(plan, found) == 0)
+        missed, scores = found.where(out), scores[out]
         touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
         share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
         return Sample(n_rows, missed, float(scores.max(initial=0.0)), float(share))
