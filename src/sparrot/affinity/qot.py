@@ -47,7 +47,9 @@ def qot(
 
     Parameters
     ----------
-    X : (n, p) points, n >= 2: dense or sparse, never modified; or an (n, n) cost matrix.
+    X : (n, p) points, n >= 2: dense or sparse, never modified; or an (n, n) cost matrix. Points
+        that are mapped from a file (`np.load(path, mmap_mode="r")`) are read as tiles need them;
+        a quarter of them is held in memory for the first potentials.
     eps : regularisation relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`; 1 if
         nothing is said. Larger means more neighbours; on data of one piece with light tails a
         factor of three either way seldom matters.
