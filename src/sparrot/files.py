@@ -28,7 +28,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     named, target = Path(path), Path(path).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        folder = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:  # of a name that nobody gave
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     temporary = folder / f"{named.stem}{named.suffix.lower()}"
     try:
         yield temporary

@@ -1,8 +1,9 @@
 """sparrot for scanpy: replace `sc.pp.neighbors`, and all that comes after works as before.
 
-`sc.tl.umap`, `leiden`, `louvain`, `paga`, `dpt`, `ingest` and h5ad files read what `neighbors`
-writes. For diffusion maps take `sparrot.sc.diffmap`: `sc.tl.diffmap` runs as well, but asks for the
-eigenvalues of largest size, and on a hollow graph some of these are negative.
+`sc.tl.leiden`, `louvain`, `paga`, `dpt`, `ingest` and h5ad files read what `neighbors` writes. For
+diffusion maps take `sparrot.sc.diffmap`: `sc.tl.diffmap` runs as well, but asks for the eigenvalues
+of largest size, and on a hollow graph some of these are negative. For UMAP take `sparrot.sc.umap`:
+`sc.tl.umap` runs as well, but sets small weights of the graph to zero, for all that comes after.
 
 All weighted degrees of the graph are one, so the modularity of Leiden and Louvain becomes the
 constant Potts model: `resolution` then has another meaning and must be chosen anew.
@@ -12,22 +13,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from sparrot.affinity import Affinity
-from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph, put, writing
-from sparrot.interop.arguments import as_cost, as_neighbours, as_seed, own, require_known
-from sparrot.interop.build import as_scale, build
-from sparrot.interop.nearest import KeptGraph, named_distance, nearest_distances
+from sparrot.interop.annotated import DEFAULT, Keys, as_anndata, get, graph
+from sparrot.interop.arguments import (
+    as_cost,
+    as_neighbours,
+    as_seed,
+    own,
+    require_known,
+    say_if_alone,
+)
+from sparrot.interop.build import as_scale
+from sparrot.interop.cells import connect, diffuse, keep_layout, start_named
 from sparrot.interop.opentsne import lay_out
 from sparrot.interop.representation import choose
-from sparrot.interop.start import leading, warn_of_pieces
-from sparrot.operators import alpha_normalisation
-from sparrot.validation import as_count, as_points
+from sparrot.interop.umap import curve, umap_layout
 
-__all__ = ["affinity", "diffmap", "neighbors", "tsne"]
-
-_COMPONENTS = 15  # of a diffusion map, scanpy's default
+__all__ = ["affinity", "diffmap", "neighbors", "tsne", "umap"]
 
 
 def neighbors(
@@ -52,7 +54,8 @@ def neighbors(
     adata : AnnData, in memory or backed; X may be sparse.
     n_neighbors : for the distances only (scanpy's PAGA and ingest read them): how many, the cell
         itself counted, as in scanpy; 15 if not given, or as many as there are cells. The
-        connectivities choose their own neighbours.
+        connectivities choose their own neighbours, by `perplexity`; a warning is logged if that
+        and `eps` are left out.
     perplexity : mean effective number of neighbours of a cell; 30 if `eps` is not given, or half
         the number of other cells where that is less.
     eps : instead: regularisation relative to the mean cost, or `"connected"`, as in `sparrot.qot`.
@@ -102,16 +105,9 @@ def neighbors(
     adata = own(adata, copy)
     k = as_neighbours(n_neighbors, adata.n_obs) - 1
     scale, cost = as_scale(perplexity, eps, adata.n_obs), as_cost(metric)
+    say_if_alone(n_neighbors, perplexity, eps)
     chosen = choose(adata, use_rep, n_pcs, layer)
-    points = as_points(chosen.points)
-    found = KeptGraph(options.get("neighbours"), options.get("n_jobs"))
-    W = build(points, kind, scale, metric=cost, **found.within(options))
-    params = {"n_neighbors": k + 1, "method": kind, "metric": named_distance(cost)}
-    params |= {"random_state": 0} | scale | chosen.params
-    distances = nearest_distances(points, k, cost, options.get("n_jobs"), found.graph)
-    with writing():
-        chosen.keep(adata)
-        put(adata, W, Keys(key_added or DEFAULT), params, distances)
+    connect(adata, chosen, kind, scale, cost, k, Keys(key_added or DEFAULT), options)
     return adata if copy else None
 
 
@@ -168,14 +164,7 @@ def diffmap(
     ((200, 4), True)
     """
     adata = own(adata, copy)
-    W = graph(adata, neighbors_key)
-    most = adata.n_obs - 1
-    k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
-    values, vectors = leading(alpha_normalisation(W, 1.0), k)
-    warn_of_pieces(W, values)
-    with writing():
-        adata.obsm["X_diffmap"] = vectors
-        adata.uns["diffmap_evals"] = values
+    diffuse(adata, n_comps, neighbors_key)
     return adata if copy else None
 
 
@@ -220,9 +209,75 @@ def tsne(
     adata = own(adata, copy)
     W = graph(adata, neighbors_key)
     embedding = lay_out(W, n_components=n_components, random_state=random_state, **options)
-    key, place = (key_added, key_added) if key_added else ("tsne", "X_tsne")
     params = {"method": "openTSNE", "random_state": random_state, "use_graph": True}
-    with writing():
-        adata.obsm[place] = np.asarray(embedding)
-        adata.uns[key] = {"params": params}
+    keep_layout(adata, "tsne", key_added, embedding, params)
+    return adata if copy else None
+
+
+def umap(
+    adata: Any,
+    n_components: int = 2,
+    *,
+    min_dist: float = 0.5,
+    spread: float = 1.0,
+    maxiter: int | None = None,
+    alpha: float = 1.0,
+    negative_sample_rate: int = 5,
+    init_pos: Any = "spectral",
+    neighbors_key: str | None = None,
+    key_added: str | None = None,
+    random_state: int = 0,
+    copy: bool = False,
+) -> Any:
+    """The UMAP layout of the graph, in the place of `sc.tl.umap`, by `sparrot.umap_layout`.
+
+    `sc.tl.umap` sets small weights of the graph to zero, in place (with scipy 1.17): what runs
+    after it, `sc.tl.leiden` for one, sees another graph. This one works on a copy.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph, of sparrot or scanpy.
+    n_components, min_dist, spread, alpha, negative_sample_rate : as in `sc.tl.umap`.
+    maxiter : number of epochs; None for enough to sample every edge, within limits (see
+        `sparrot.umap_layout`). Of edges that are left out even so the log speaks.
+    init_pos : `"spectral"` for the leading eigenvectors of the graph, `"random"`, a key of `obsm`,
+        or an array.
+    neighbors_key : the `key_added` of `neighbors`.
+    key_added : write under this key, and not `X_umap`.
+    random_state : seed, an integer.
+    copy : return a changed copy.
+
+    Returns
+    -------
+    None or AnnData
+        Written: `obsm["X_umap"]` and `uns["umap"]["params"]` (or both under `key_added`), with `a`
+        and `b` of the curve of UMAP and a seed other than 0. `sc.tl.ingest` reads both.
+
+    Examples
+    --------
+    The first call takes a while, as umap-learn compiles its loops:
+
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((100, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.umap(adata)  # doctest: +SKIP
+    >>> adata.obsm["X_umap"].shape  # doctest: +SKIP
+    (100, 2)
+    """
+    random_state = as_seed(random_state)
+    adata = own(adata, copy)
+    layout = umap_layout(
+        graph(adata, neighbors_key),
+        n_components,
+        min_dist=min_dist,
+        spread=spread,
+        n_epochs=maxiter,
+        init=start_named(adata, init_pos),
+        random_state=random_state,
+        negative_sample_rate=negative_sample_rate,
+        learning_rate=alpha,
+    )
+    a, b = curve(min_dist, spread)
+    params = {"a": a, "b": b} | ({"random_state": random_state} if random_state else {})
+    keep_layout(adata, "umap", key_added, layout.embedding.astype("float32"), params)
     return adata if copy else None

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.io import mmwrite
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array, save_npz
 
 import sparrot
 from sparrot.cli import main
@@ -238,6 +238,24 @@ def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
     assert rows[:, 0].tolist() == [step["eps"] for step in facts["steps"]]
 
 
+@pytest.mark.parametrize("command", ["path", "report"])
+def test_what_is_asked_of_the_solver_reaches_the_path(
+    command, points, tmp_path, capsys, monkeypatch
+):
+    seen = []
+
+    def summarise(*points, **options):
+        seen.append(options)
+        return sparrot.embedding.summarise(*points, **options)
+
+    monkeypatch.setattr(sparrot, "summarise", summarise)
+    asked = [command, points, "-o", tmp_path / ("r.html" if command == "report" else "r.csv")]
+    told(capsys, *asked, "--search", "auto", "--max-iter", "200")
+    assert (seen[0]["search"], seen[0]["max_iter"]) == ("auto", 200)
+    assert main([*map(str, asked), "--max-iter", "1"]) == 3
+    assert "raise --max-iter or --tol" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path"])
 def test_plots_are_figures(command, points, tmp_path):
     for suffix, head in ((".png", b"\x89PNG"), (".pdf", b"%PDF")):
@@ -257,6 +275,37 @@ def test_the_summary_says_all_and_quiet_says_nothing(points, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--kind", "gaussian", "--eps", "0.5"], "gaussian, eps = 0.5 x mean cost"),
+        (["--kind", "epanechnikov"], "epanechnikov, eps = 1 x mean cost"),
+        (["--kind", "eot", "--drop", "0.01"], "; rows lack what --drop 0.01 left out"),
+    ],
+)
+def test_the_summary_says_what_the_options_did(arguments, part, points, capsys):
+    assert main(["affinity", str(points), *arguments]) == 0
+    assert part in capsys.readouterr().out
+    facts = told(capsys, "affinity", points, *arguments)
+    assert facts["eps"] == pytest.approx(facts["relative_eps"] * facts["mean_cost"])
+
+
+@pytest.mark.parametrize("command", ["affinity", "path"])
+def test_costs_are_not_called_dimensions(command, tmp_path, capsys):
+    np.save(tmp_path / "costs.npy", ((X[:, None] - X) ** 2).sum(2) / 2)
+    assert main([command, str(tmp_path / "costs.npy"), "--metric", "precomputed"]) == 0
+    said = capsys.readouterr().out
+    assert "90 by their costs" in said
+    assert "dimensions" not in said
+
+
+def test_a_metric_that_is_not_known_gets_a_short_list(points, capsys):
+    assert main(["affinity", str(points), "--metric", "foo"]) == 2
+    said = capsys.readouterr().err
+    assert "--metric foo is not known; take one of 'chebyshev', 'cityblock', 'correlation'" in said
+    assert len(said) < 400
+
+
 def test_warnings_and_the_log_are_a_line_each(points, capsys):
     assert main(["affinity", str(points), "--eps", "0.01", "-v", "--json"]) == 0
     said = capsys.readouterr()
@@ -265,6 +314,23 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
     assert lines[1].startswith("sparrot: warning: the graph has ")
     assert len(lines) == 2
     assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".npz"])
+def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
+    odd = np.array([[0.0, 1, 2], [np.nan, 1, -np.inf], [5, 1, np.nan], [4, 1, 3]])
+    file = tmp_path / f"odd{suffix}"
+    if suffix == ".csv":
+        np.savetxt(file, odd, delimiter=",")
+    elif suffix == ".npy":
+        np.save(file, odd.astype(np.float32))
+    else:
+        save_npz(file, csr_array(odd))
+    facts = told(capsys, "info", file)
+    assert (facts["missing"], facts["infinite"], facts["constant_features"]) == (2, 1, 1)
+    assert (facts["least"], facts["most"]) == (0, 5)
+    assert main(["info", str(file)]) == 0
+    assert "2 missing values (NaN), 1 infinite values" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -389,7 +455,10 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, reports, monke
     with monkeypatch.context() as patched:
         patched.setattr(Checkpoint, "save", save_and_interrupt)
         assert main([*map(str, asked), "--checkpoint", str(checkpoint)]) == 130
-    assert capsys.readouterr().err.endswith("interrupted; no file was left half written\n")
+    assert capsys.readouterr().err.endswith(
+        f"interrupted; no file was left half written; {checkpoint} holds what was found, and the "
+        "same command goes on from it\n"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["held", "points.npy"]
     reports.clear()
     assert main([*map(str, asked), "--checkpoint", str(checkpoint), "-v"]) == 0

@@ -12,6 +12,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
 SECTIONS = {
     "scanpy": "scanpy",
+    "scikit-learn": "sklearn",
     "openTSNE": "openTSNE",
     "CellRank": "cellrank",
     "Palantir": "palantir",
@@ -19,12 +20,13 @@ SECTIONS = {
     "graphtools": "graphtools",
     "Files": "numpy",
 }
+COMPILED = ("UMAP and new cells in scanpy", "Exact neighbours", "umap-learn")
 PEERS = ("CellRank", "Palantir", "PHATE", "graphtools")
 # umap-learn and pynndescent spend a minute on compilation, and a second here without it.
 UNCOMPILED = """
 import warnings
 warnings.simplefilter("error")
-import anndata, numpy as np, scanpy as sc, sparrot
+import anndata, numpy as np, scanpy as sc, scipy.sparse as sp, sparrot
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 30)
@@ -37,6 +39,28 @@ sparrot.sc.neighbors(ref, 6, perplexity=12)
 a = sparrot.sc.affinity(ref.copy())
 sc.tl.umap(ref, maxiter=15)
 assert np.isfinite(ref.obsm["X_umap"]).all()
+
+# The layout of sparrot has the same keys, and leaves the graph alone.
+theirs, ours = ref.copy(), ref.copy()
+ours.obsp["connectivities"] = sp.csr_matrix(a.matrix)
+del ours.obsm["X_umap"], ours.uns["umap"]
+sparrot.sc.umap(ours, maxiter=5)
+assert (ours.obsp["connectivities"] != a.matrix).nnz == 0
+assert set(ours.uns["umap"]["params"]) == set(theirs.uns["umap"]["params"])
+for name in "ab":
+    assert ours.uns["umap"]["params"][name] == theirs.uns["umap"]["params"][name]
+X_umap = ours.obsm["X_umap"]
+assert (X_umap.shape, X_umap.dtype) == (theirs.obsm["X_umap"].shape, np.float32)
+layout = sparrot.umap_layout(a, min_dist=0.5, n_epochs=5)
+assert np.array_equal(X_umap, layout.embedding.astype(np.float32))
+ours.obsm["start"] = rng.standard_normal((30, 2))
+changed = [{"init_pos": "random"}, {"init_pos": "start"}, {"random_state": 1}]
+for k, options in enumerate(changed):
+    other = sparrot.sc.umap(ours, maxiter=5, key_added=f"u{k}", copy=True, **options)
+    assert np.isfinite(other.obsm[f"u{k}"]).all()
+    assert not np.array_equal(other.obsm[f"u{k}"], X_umap)
+assert other.uns["u2"]["params"]["random_state"] == 1
+assert "u2" not in ours.obsm
 
 before = a.matrix.copy()
 w = np.sort(a.matrix.data)
@@ -53,11 +77,15 @@ assert abs(a.matrix - before).max() == 0
 ring = np.roll(np.eye(20), 1, axis=0)
 whole = sparrot.umap_layout(ring + ring.T, init=rng.standard_normal((20, 2)))
 assert (whole.n_epochs, whole.n_edges, whole.n_dropped) == (500, 20, 0)
-try:
-    sparrot.umap_layout(a, init=np.zeros((3, 2)))
-    raise AssertionError
-except sparrot.InvalidInputError as error:
-    assert "init must have shape (30, 2)" in str(error)
+for init, message in [
+    (np.zeros((3, 2)), "init must have shape (30, 2)"),
+    ("pca", "init, if not an array, must be one of spectral, random, got 'pca'"),
+]:
+    try:
+        sparrot.umap_layout(a, init=init)
+        raise AssertionError
+    except sparrot.InvalidInputError as error:
+        assert message in str(error)
 
 warnings.filterwarnings("ignore", "n_jobs value 1 overridden", UserWarning)
 sc.tl.ingest(new, ref, obs="kind", embedding_method="umap")
@@ -73,6 +101,15 @@ said = ref.uns["neighbors"]["params"]
 assert (said["n_pcs"], "use_rep" in said) == (5, False)
 sc.tl.ingest(new, ref, obs="kind", embedding_method="pca")
 assert (new.obs["kind"] == kinds[1::2]).mean() > 0.8
+# Fewer components than are stored, under another key, and a layout of sparrot.
+del ref.obsm["X_pca"], ref.uns["pca"], ref.varm["PCs"]
+sc.pp.pca(ref, n_comps=25)
+sparrot.sc.neighbors(ref, 6, perplexity=12, n_pcs=20, key_added="qot")
+sparrot.sc.umap(ref, maxiter=5, neighbors_key="qot")
+named = wide[1::2].copy()
+sc.tl.ingest(named, ref, obs="kind", neighbors_key="qot", embedding_method=("umap", "pca"))
+assert (named.obs["kind"] == kinds[1::2]).mean() > 0.8
+assert (named.obsm["X_umap"].shape, named.obsm["X_pca"].shape) == ((30, 2), (30, 25))
 # With use_rep, ingest would compare genes of the new cells with components of the old.
 said["use_rep"] = "X_pca"
 wrong = wide[1::2].copy()
@@ -118,11 +155,12 @@ def test_the_page_of_integrations_runs(section):
 
 
 def test_every_section_of_the_page_is_run():
-    assert set(re.findall(r"\n## (.*)", PAGE.read_text())) == {*SECTIONS, "umap-learn"}
+    assert set(re.findall(r"\n## (.*)", PAGE.read_text())) == {*SECTIONS, *COMPILED}
 
 
 def test_umap_and_ingest_read_the_graph():
     pynndescent = pytest.importorskip("pynndescent")
     if int(pynndescent.__version__.split(".")[1]) > 5:
         pytest.skip("sc.tl.ingest of scanpy 1.11 fails with pynndescent 0.6 and newer")
-    run_alone(UNCOMPILED + blocks("umap-learn")[0], NUMBA_DISABLE_JIT="1")
+    pages = [block for section in COMPILED for block in blocks(section)]
+    run_alone("\n".join([UNCOMPILED, *pages]), NUMBA_DISABLE_JIT="1")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sparrot.cli import main
+from sparrot.cli.report import read_annotations
 
 X = np.random.default_rng(0).standard_normal((60, 6))
 
@@ -61,6 +62,17 @@ def test_cells_come_with_their_names_columns_and_layouts(tmp_path):
         "array='obsm/X_pca'",
     ):
         assert part in text
+
+
+def test_lines_that_make_the_page_again_have_no_layouts_where_there_are_none(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="pip install 'sparrot[scanpy]'")
+    anndata.AnnData(X).write_h5ad(tmp_path / "cells.h5ad")
+    assert not any(
+        "layouts" in line for line in read_annotations(tmp_path / "cells.h5ad", "X").load
+    )
+    anndata.AnnData(X, obsm={"X_umap": X[:, :2]}).write_h5ad(tmp_path / "flat.h5ad")
+    line = "layouts = {key: data.obsm[key] for key in ['X_umap']}"
+    assert line in read_annotations(tmp_path / "flat.h5ad", "X").load
 
 
 @pytest.mark.parametrize(

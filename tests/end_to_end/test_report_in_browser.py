@@ -207,6 +207,12 @@ def test_points_without_a_label_are_grey_and_in_the_legend(page):
     assert np.allclose(painted[1, :3] / 255, rgb(MISSING))
 
 
+def test_a_count_beside_a_long_label_stays_on_one_line(page):
+    heights = [box.bounding_box()["height"] for box in page.locator("#legend small").all()]
+    assert len(heights) == 3
+    assert max(heights) == min(heights)  # that beside the short label has room
+
+
 def test_a_label_of_the_legend_shows_only_its_points(page):
     page.select_option("#layout", label="plane")
     settle(page)

@@ -37,3 +37,18 @@ def test_a_writer_sees_the_ending_in_small_letters(tmp_path):
         assert temporary.suffix == ".npz"
         temporary.touch()
     assert [path.name for path in tmp_path.iterdir()] == ["A.NPZ"]
+
+
+def test_where_nothing_can_be_written_the_name_that_was_given_is_in_the_error(tmp_path):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    target = folder / "a.txt"
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied", str(folder / ".a.txt.x1y2z3"))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sparrot.files.mkdtemp", refuse)
+        with pytest.raises(PermissionError) as refused, whole_file(target):
+            pass
+    assert refused.value.filename == str(target)

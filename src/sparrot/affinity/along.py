@@ -29,6 +29,7 @@ _STRIDE = 3.0  # longest step of a search, in log eps
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
 _MOST = 60  # solves in one search
+_AT_THE_FLOOR = 1e3  # times the rounding of row sums: no further down from there
 
 
 class Problem(Protocol):
@@ -245,6 +246,12 @@ def find_root(
     )
 
 
+def _height(affinity: Affinity) -> float:
+    """The largest potential, in units of eps."""
+    assert affinity.potential is not None
+    return float(np.abs(affinity.potential).max() / affinity.eps)
+
+
 def _complaint(affinity: Affinity) -> str:
     assert affinity.certificate is not None
     error, violation = affinity.certificate.marginal_error, affinity.certificate.violation
@@ -254,6 +261,13 @@ def _complaint(affinity: Affinity) -> str:
     remedy = "raise max_iter or tol, or give an approximate search more neighbours"
     if affinity.certificate.exact or affinity.solver != "active-set":
         remedy = "raise max_iter or tol"
+    height = _height(affinity)
+    floor = 4 * np.finfo(np.float64).eps * height  # rounding of u_i + u_j - C_ij, over eps
+    if error < _AT_THE_FLOOR * floor:
+        remedy = (
+            f"rounding alone makes {floor:.0e} of it (potentials are as large as {height:.0e} "
+            "eps): drop far points, or raise tol"
+        )
     if affinity.metric != "kernel":
         remedy += f", or take a larger eps (it is {affinity.relative_eps:.3g} x the mean cost)"
     return (

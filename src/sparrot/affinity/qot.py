@@ -47,7 +47,9 @@ def qot(
 
     Parameters
     ----------
-    X : (n, p) points, n >= 2: dense or sparse, never modified; or an (n, n) cost matrix.
+    X : (n, p) points, n >= 2: dense or sparse, never modified; or an (n, n) cost matrix. Points
+        that are mapped from a file (`np.load(path, mmap_mode="r")`) are read as tiles need them;
+        a quarter of them is held in memory for the first potentials.
     eps : regularisation relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`; 1 if
         nothing is said. Larger means more neighbours; on data of one piece with light tails a
         factor of three either way seldom matters.
@@ -55,7 +57,8 @@ def qot(
     perplexity : instead of eps: the mean effective number of neighbours to reach, to 1 %.
     metric : `"sqeuclidean"` for :math:`C = |x - y|^2/2`, `"cosine"` for :math:`C = 1 - \cos`,
         `"precomputed"` for a symmetric cost matrix, or the name of any distance of scikit-learn
-        (then C is that distance). All but the first two need an n x n matrix.
+        (then C is that distance). All but the first two need an n x n matrix. So `"euclidean"` is
+        :math:`C = |x - y|`, not the default; but `sparrot.sc.neighbors` means the default by it.
     hollow : forbid self-loops. They undo the robustness to noise; `False` is for comparison.
     solver : `"newton"` (dense, for small n), `"active-set"` (sparse, no n x n array),
         `"alternating"` (dense and slow, a referee), or `"auto"`.

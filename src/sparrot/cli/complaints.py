@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from argparse import Namespace
+from pathlib import Path
 
 from sparrot.errors import NotConvergedError, SparrotError
 
@@ -102,12 +103,23 @@ def judge(error: BaseException) -> tuple[int, str]:
 def complain(error: BaseException, options: Namespace) -> int:
     """One line on stderr, after the traceback with -vv; for programs, the same on stdout."""
     code, said = judge(error)
+    if code in (INTERRUPTED, TERMINATED):
+        said += _held(getattr(options, "checkpoint", None))
     if getattr(options, "verbose", 0) >= 2:
         traceback.print_exception(error)
     print(f"sparrot: {said}", file=sys.stderr)
     if getattr(options, "json", False):
         print(json.dumps({"command": options.command, "error": said, "exit_code": code}))
     return code
+
+
+def _held(checkpoint: Path | None) -> str:
+    """What is not lost by an interruption."""
+    if checkpoint is None:
+        return ""
+    if not checkpoint.exists():
+        return f"; nothing was found yet that {checkpoint} could hold"
+    return f"; {checkpoint} holds what was found, and the same command goes on from it"
 
 
 class Terminated(KeyboardInterrupt):

@@ -15,6 +15,8 @@ from sparrot.cli.stored import contents
 from sparrot.cli.summary import affinity_facts, affinity_lines
 from sparrot.cli.targets import ending
 from sparrot.interop.archive import holds_affinity
+from sparrot.interop.points import read_matrix
+from sparrot.types import FloatArray
 
 
 def run(options: Namespace, session: Session) -> None:
@@ -26,7 +28,7 @@ def run(options: Namespace, session: Session) -> None:
         affinity = sparrot.load(path, key=options.affinity)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
-        facts = points_facts(sparrot.read_points(path, array=options.array))
+        facts = points_facts(read_matrix(path, options.array))
         lines = _points_lines(facts)
     for name, found in {"arrays": arrays, "affinities": keys}.items():
         if found:
@@ -42,23 +44,37 @@ def points_facts(X: Any) -> dict[str, Any]:
     Examples
     --------
     >>> facts = points_facts(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 2.0]]))
-    >>> facts["duplicates"], facts["constant_features"], facts["zeros"]
-    (1, 1, 0.5)
+    >>> facts["duplicates"], facts["constant_features"], facts["zeros"], facts["missing"]
+    (1, 1, 0.5, 0)
     """
     n, p = X.shape
-    low, high = (np.ravel(m.toarray() if issparse(m) else m) for m in (X.min(0), X.max(0)))
+    low, high = _extremes(X)
     stored = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
+    values = X.data if issparse(X) else X
     return {
         "n": n,
         "features": p,
         "dtype": str(X.dtype),
         "sparse": bool(issparse(X)),
         "zeros": float(1 - stored / max(1, n * p)),
-        "least": float(low.min()),
-        "most": float(high.max()),
+        "least": float(low.min(initial=np.inf)),
+        "most": float(high.max(initial=-np.inf)),
+        "missing": int(np.isnan(values).sum()),
+        "infinite": int(np.isinf(values).sum()),
         "constant_features": int((low == high).sum()),
         "duplicates": _duplicates(X),
     }
+
+
+def _extremes(X: Any) -> tuple[FloatArray, FloatArray]:
+    """The least and the most of each feature, as far as they are finite."""
+    if not issparse(X):
+        finite = np.isfinite(X)
+        low = np.where(finite, X, np.inf).min(0, initial=np.inf)
+        return low, np.where(finite, X, -np.inf).max(0, initial=-np.inf)
+    low, high = X.astype(np.float64), X.astype(np.float64)
+    low.data[~np.isfinite(X.data)], high.data[~np.isfinite(X.data)] = np.inf, -np.inf
+    return np.ravel(low.min(0).toarray()), np.ravel(high.max(0).toarray())
 
 
 def _duplicates(X: Any) -> int:
@@ -73,12 +89,14 @@ def _duplicates(X: Any) -> int:
 
 def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
     kind = "sparse" if facts["sparse"] else "dense"
+    odd = {"missing": "missing values (NaN)", "infinite": "infinite values"}
+    found = "".join(f", {facts[name]:,} {what}" for name, what in odd.items() if facts[name])
     return {
         "points": f"{facts['n']:,} in {facts['features']:,} dimensions",
         "values": f"{kind} {facts['dtype']}, {facts['least']:.4g} to {facts['most']:.4g}, "
         f"{facts['zeros']:.1%} zeros",
         "oddities": f"{facts['duplicates']:,} duplicate rows, {facts['constant_features']:,} "
-        "constant features",
+        f"constant features{found}",
     }
 
 

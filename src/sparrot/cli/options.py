@@ -80,8 +80,18 @@ def add_cost(parser: Any, threads: str = "all cores") -> None:
 
 
 def add_tolerance(parser: Any) -> None:
-    """When a solve is done."""
+    """When a solve is done, or given up."""
     parser.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
+    parser.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
+
+
+def add_search(parser: Any, kind: str = "") -> None:
+    """Which pairs to look at."""
+    parser.add_argument(
+        "--search",
+        choices=("exact", "approximate", "auto"),
+        help=f"{kind}look at all pairs (default) or, for the largest sets, at likely ones",
+    )
 
 
 def add_affinity(
@@ -100,21 +110,21 @@ def add_affinity(
     )
     group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
     group.add_argument(
-        "--drop", type=float, metavar="MASS", help="eot: sparse, rows losing at most this mass"
+        "--drop",
+        type=float,
+        metavar="MASS",
+        help="eot: sparse, without entries that make up at most this mass of a row; its sum is "
+        "then off by that, whatever --tol",
     )
-    group.add_argument(
-        "--search",
-        choices=("exact", "approximate", "auto"),
-        help="qot: look at all pairs (default) or, for the largest sets, at likely ones",
-    )
+    add_search(group, "qot: ")
     group.add_argument(
         "--checkpoint",
         type=Path,
         metavar="FILE",
-        help="qot: save what is found, and go on from it after an interruption",
+        help="qot: save what is found, and go on from it after an interruption, or with another "
+        "eps; the file stays, delete it when done",
     )
     add_tolerance(group)
-    group.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
 
 
 def add_output(parser: Any, kinds: str, figure: str) -> None:
@@ -134,8 +144,9 @@ def add_output(parser: Any, kinds: str, figure: str) -> None:
 def add_talk(parser: Any) -> None:
     """JSON, less, or more."""
     parser.add_argument("--json", action="store_true", help="the summary as JSON on stdout")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("-v", "--verbose", action="count", default=0, help="log more; -vv: most")
+    talk = parser.add_mutually_exclusive_group()
+    talk.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    talk.add_argument("-v", "--verbose", action="count", default=0, help="log more; -vv: most")
 
 
 def number_or_word(text: str) -> float | str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,16 @@ import sparrot
 from sparrot.cli.targets import ending, require_same_cells
 from sparrot.extras import load_extra
 from sparrot.files import whole_file
+from sparrot.interop.names import read_names
+
+_NAMED = (".csv", ".tsv", ".parquet")
+_INDEX = {  # how pandas keeps an index without a name
+    "name": None,
+    "field_name": "__index_level_0__",
+    "pandas_type": "unicode",
+    "numpy_type": "object",
+    "metadata": None,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +40,13 @@ class Table:
     ----------
     columns : (n,) numbers each, by name.
     place : as in `"obsm/X_tsne"` or `"obs/cluster"`; the last part names the array in a `.npz`.
-        Without a place each column is an array of its own there.
+        Without a place, rows are no points, and each column is an array of its own there.
+    names : of the points, where they have some: a first column without a heading.
     """
 
     columns: Mapping[str, Any]
     place: str = ""
+    names: Sequence[str] | None = None
 
     @property
     def values(self) -> Any:
@@ -61,17 +74,23 @@ def write_results(
     with ExitStack() as files:
         if options.output is not None:
             temporary = files.enter_context(whole_file(options.output))
-            write_result(result, temporary, _base(options.output, options.path))
+            base = _base(options.output, options.path)
+            write_result(result, temporary, base, _names(result, temporary, options.path))
         if options.plot is not None:
             _save_figure(draw(), files.enter_context(whole_file(options.plot)))
 
 
-def write_result(result: Table | sparrot.Affinity, path: Path, base: Path | None = None) -> None:
-    """One result to a new file; a `.h5ad` file keeps what its base has."""
-    if ending(path) == ".h5ad" and base is not None:
-        shutil.copyfile(base, path)
+def write_result(
+    result: Table | sparrot.Affinity,
+    path: Path,
+    base: Path | None = None,
+    names: Sequence[str] | None = None,
+) -> None:
+    """One result to a new file; a `.h5ad` file keeps what its base has, others get the names."""
+    if ending(path) == ".h5ad":
+        _begin_cells(result, path, base, names)
     if not isinstance(result, sparrot.Affinity):
-        _WRITERS[ending(path)](result, path)
+        _WRITERS[ending(path)](replace(result, names=names), path)
     elif ending(path) in (".npz", ".h5ad"):
         sparrot.save(result, path)
     elif ending(path) == ".mtx":
@@ -102,6 +121,26 @@ def _base(target: Path, source: Path) -> Path | None:
     return source if ending(source) == ".h5ad" else None
 
 
+def _names(result: Table | sparrot.Affinity, target: Path, source: Path) -> list[str] | None:
+    """What the points are called, where the result is about points and its file can say it."""
+    cells = ending(target) == ".h5ad"
+    table = isinstance(result, Table) and result.place and ending(target) in _NAMED
+    return read_names(source) if source.is_file() and (cells or table) else None
+
+
+def _begin_cells(
+    result: Table | sparrot.Affinity, path: Path, base: Path | None, names: Sequence[str] | None
+) -> None:
+    """A copy of the base, or a new `.h5ad` file with the names, or cells called 0, 1, 2, ..."""
+    if base is not None:
+        shutil.copyfile(base, path)
+        return
+    anndata, pandas = load_extra("anndata", "scanpy"), load_extra("pandas", "scanpy")
+    n = len(result.values) if isinstance(result, Table) else result.matrix.shape[0]
+    index = np.arange(n).astype(str) if names is None else list(names)
+    anndata.AnnData(obs=pandas.DataFrame(index=index)).write_h5ad(path)
+
+
 def _save_figure(axes: Any, path: Path) -> None:
     """The figure that some Axes are in."""
     figure = np.ravel(axes)[0].figure
@@ -122,14 +161,21 @@ def _write_text(table: Table, path: Path, delimiter: str) -> None:
     columns = [np.asarray(column).tolist() for column in table.columns.values()]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(table.columns)
+        if table.names is not None:
+            columns.insert(0, list(table.names))
+        writer.writerow([*([""] if table.names is not None else []), *table.columns])
         writer.writerows(zip(*columns, strict=True))
 
 
 def _write_parquet(table: Table, path: Path) -> None:
     parquet, arrow = load_extra("pyarrow.parquet", "parquet"), load_extra("pyarrow", "parquet")
     named = {name: np.ascontiguousarray(column) for name, column in table.columns.items()}
-    parquet.write_table(arrow.table(named), path)
+    written = arrow.table(named)
+    if table.names is not None:
+        written = written.append_column(_INDEX["field_name"], arrow.array(table.names))
+        about = {"index_columns": [_INDEX["field_name"]], "columns": [_INDEX], "column_indexes": []}
+        written = written.replace_schema_metadata({"pandas": json.dumps(about)})
+    parquet.write_table(written, path)
 
 
 def _write_mtx(table: Table, path: Path) -> None:
@@ -137,15 +183,10 @@ def _write_mtx(table: Table, path: Path) -> None:
 
 
 def _write_h5ad(table: Table, path: Path) -> None:
-    """Into the file that is there, or into a new one with cells called 0, 1, 2, ..."""
-    anndata, pandas = load_extra("anndata", "scanpy"), load_extra("pandas", "scanpy")
+    """Into the file that is there."""
     io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
-    values = table.values
-    if path.exists():
-        require_same_cells(path, len(values))
-    else:
-        names = np.arange(len(values)).astype(str)
-        anndata.AnnData(obs=pandas.DataFrame(index=names)).write_h5ad(path)
+    pandas, values = load_extra("pandas", "scanpy"), table.values
+    require_same_cells(path, len(values))
     room, _, name = table.place.partition("/")
     with h5py.File(path, "r+") as file:
         if room == "obs":

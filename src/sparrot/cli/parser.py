@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
@@ -9,23 +10,35 @@ from typing import NoReturn
 
 from sparrot import __version__
 from sparrot.cli import parser_paper, parser_points
-from sparrot.cli.complaints import EXIT_CODES
+from sparrot.cli.complaints import BAD_INPUT, EXIT_CODES
 
 
 class Parser(ArgumentParser):
     """Complains in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2, and say where the remedy is."""
-        print(f"{self.prog}: {message}; see {self.prog} --help", file=sys.stderr)
-        sys.exit(2)
+        """Say what is wrong, and where the remedy is."""
+        raise WrongUsageError(self.prog, f"{message}; see {self.prog} --help")
+
+
+class WrongUsageError(Exception):
+    """What was typed is no command: which program says so, and what."""
 
 
 def parse(arguments: Sequence[str] | None = None) -> Namespace:
-    """What was asked; what a command does not know is its own complaint."""
-    options, unknown = make_parser().parse_known_args(arguments)
-    if unknown:
-        options.complain(f"unrecognized arguments: {' '.join(unknown)}")
+    """What was asked; what a command does not know is its own complaint, and the end."""
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        options, unknown = make_parser().parse_known_args(typed)
+        if unknown:
+            options.complain(f"unrecognized arguments: {' '.join(unknown)}")
+    except WrongUsageError as wrong:
+        program, said = wrong.args
+        print(f"{program}: {said}", file=sys.stderr)
+        if "--json" in typed:
+            command = program.partition(" ")[2] or None
+            print(json.dumps({"command": command, "error": said, "exit_code": BAD_INPUT}))
+        sys.exit(BAD_INPUT)
     return options
 
 

@@ -14,6 +14,7 @@ from sparrot.cli.options import (
     add_input,
     add_output,
     add_scale,
+    add_search,
     add_stored,
     add_talk,
     add_tolerance,
@@ -108,6 +109,7 @@ def path(commands: Any) -> None:
     add_input(parser)
     add_scale(parser)
     add_cost(parser)
+    add_search(parser)
     add_tolerance(parser)
     parser.add_argument(
         "--span", type=float, default=4.0, metavar="F", help="largest eps over the middle one (4)"
@@ -159,6 +161,7 @@ def report(commands: Any) -> None:
     )
     add_scale(parser)
     add_cost(parser)
+    add_search(parser)
     add_tolerance(parser)
     add_talk(parser)
 

@@ -77,8 +77,9 @@ def read_annotations(path: Path, array: str | None, pca: int | None = None) -> A
         "import anndata",
         f"data = anndata.read_h5ad({str(path)!r})",
         "names, columns = data.obs_names, data.obs",
-        f"layouts = {{key: data.obsm[key] for key in {flat!r}}}",
     ]
+    if flat:
+        load.append(f"layouts = {{key: data.obsm[key] for key in {flat!r}}}")
     return Annotations(load, data.obs_names, data.obs, layouts)
 
 

@@ -73,7 +73,7 @@ class Session:
         self._stack.enter_context(self.bar)
         self._stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always", AffinityWarning)
-        warnings.showwarning = lambda message, *_, **__: self.warn(message)
+        warnings.showwarning = self._show
         logger, handler = logging.getLogger("sparrot"), _Lines(self.bar)
         logger.addHandler(handler)
         self._stack.callback(logger.removeHandler, handler)
@@ -89,6 +89,13 @@ class Session:
     ) -> None:
         """Give them back."""
         self.close()
+
+    def _show(self, message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        """Warn; what another package will change is for its callers, and goes to the log."""
+        if issubclass(category, (FutureWarning, DeprecationWarning, PendingDeprecationWarning)):
+            logging.getLogger("sparrot").debug("%s: %s", category.__name__, message)
+        else:
+            self.warn(message)
 
     def warn(self, message: Warning | str) -> None:
         """Say a warning in one line, and remember it."""

@@ -77,7 +77,7 @@ def read_points(options: Namespace, session: Session, array: str | None = None) 
 
 def summarise(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:
     """The affinity of points at the eps that was asked for, and at others around it."""
-    names = ("eps", "perplexity", "metric", "tol", "n_jobs")
+    names = ("eps", "perplexity", "metric", "search", "tol", "max_iter", "n_jobs")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return sparrot.summarise(points, progress=session.bar, **given, **more)
 

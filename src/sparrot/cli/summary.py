@@ -11,6 +11,8 @@ from sparrot.cli.session import Session
 from sparrot.cli.source import Source
 from sparrot.embedding import Summary
 
+_KERNELS = ("gaussian", "epanechnikov")
+
 
 def tell(
     session: Session,
@@ -20,13 +22,35 @@ def tell(
     lines: dict[str, str] | None = None,
 ) -> None:
     """The affinity, what a command adds to it, and the files that were written."""
-    said = affinity_lines(source.affinity) | (lines or {})
+    known, said = affinity_facts(source.affinity), affinity_lines(source.affinity)
     if source.shape is not None:
-        said["points"] += f" in {source.shape[1]:,} dimensions"
-    files = files_facts(options)
-    session.finish(
-        files | affinity_facts(source.affinity) | (facts or {}), said | files_lines(options)
-    )
+        said["points"] += whereabouts(source.affinity.metric, source.shape[1])
+        known |= _kernel_facts(source.affinity, options)
+        if source.affinity.kind in _KERNELS:
+            said["affinity"] += f", eps = {known['relative_eps']:.4g} x mean cost"
+    if getattr(options, "drop", None) is not None:
+        said["certificate"] += f"; rows lack what --drop {options.drop:g} left out"
+    known = files_facts(options) | known | (facts or {})
+    session.finish(known, said | (lines or {}) | files_lines(options))
+
+
+def _kernel_facts(affinity: sparrot.Affinity, options: Namespace) -> dict[str, float]:
+    """The eps that set the bandwidth of a kernel, which is no eps of its own."""
+    if affinity.kind not in _KERNELS:
+        return {}
+    eps = 1.0 if options.eps is None else options.eps
+    return {"eps": eps * affinity.mean_cost, "relative_eps": eps}
+
+
+def whereabouts(metric: str, p: int) -> str:
+    """Where points are: in how many dimensions, or only as far apart as a file of costs says.
+
+    Examples
+    --------
+    >>> whereabouts("cosine", 1000), whereabouts("precomputed", 200)
+    (' in 1,000 dimensions', ' by their costs')
+    """
+    return " by their costs" if metric == "precomputed" else f" in {p:,} dimensions"
 
 
 def files_facts(options: Namespace) -> dict[str, Any]:
@@ -108,7 +132,7 @@ def along_eps_lines(summary: Summary) -> dict[str, str]:
     """The same for people."""
     facts = along_eps_facts(summary)
     return {
-        "points": f"{facts['n']:,} in {summary.shape[1]:,} dimensions",
+        "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1])}",
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
         "neighbours": f"{facts['neighbours']:.1f} a row (perplexity {facts['perplexity']:.1f})",
         "components": f"{facts['components']}",

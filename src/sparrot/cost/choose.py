@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import distance_metrics
 from sklearn.preprocessing import normalize
 
 from sparrot.cost.matrix import MatrixCost
@@ -36,7 +37,7 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
         return cost
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
         cost = _from_points(X, metric)
-    size = float(np.abs(X).max())
+    size = max(float(X.max()), -float(X.min()))
     if not (_ROUNDING * size) * (_ROUNDING * size) < cost.unit < np.inf:
         raise InvalidInputError(
             f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
@@ -90,7 +91,10 @@ def _distances(X: PointArray, Y: PointArray, metric: str) -> FloatArray:
     try:
         return np.asarray(pairwise_distances(X, Y, metric=metric), dtype=np.float64)
     except (ValueError, TypeError) as error:
+        known = sorted({*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"})
+        unknown = "must be a str among" in str(error)  # all that are known, in no order
         raise InvalidInputError(
-            f"metric={metric!r} does not work here ({error}); use 'sqeuclidean', 'cosine', "
-            "'precomputed', or a metric name of sklearn.metrics.pairwise_distances"
+            f"metric={metric!r} {'is not known' if unknown else f'does not work here ({error})'}; "
+            f"take one of {', '.join(map(repr, known))}, or another name that "
+            "sklearn.metrics.pairwise_distances takes"
         ) from error

@@ -71,7 +71,7 @@ def with_rest(Y: FloatArray, squares: FloatArray) -> FloatArray:
 
 
 def _sample(X: PointArray, offset: int) -> FloatArray:
-    """Evenly spaced points."""
-    step = max(len(X) // _SAMPLE, 1)
-    sample: FloatArray = np.asarray(X[offset * (step // 2) :: step][:_SAMPLE], dtype=np.float64)
+    """Evenly spaced points, or (offset 1) those between them."""
+    places = np.linspace(0, len(X) - 1, 2 * min(_SAMPLE, max(len(X) // 2, 1)))[offset::2]
+    sample: FloatArray = np.asarray(X[places.astype(np.int64)], dtype=np.float64)
     return sample

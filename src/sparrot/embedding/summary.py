@@ -76,6 +76,7 @@ class Summary:
     mean_cost : in the units of the data.
     steps : one for each eps, ascending.
     chosen : the step of the eps that was asked for.
+    search : where pairs were looked for.
     """
 
     shape: tuple[int, int]
@@ -85,6 +86,7 @@ class Summary:
     mean_cost: float
     steps: tuple[Step, ...]
     chosen: int
+    search: str = "exact"
 
 
 def summarise(
@@ -98,14 +100,18 @@ def summarise(
     n_eigenvalues: int = 10,
     n_coordinates: int = 4,
     tol: float = 1e-8,
+    max_iter: int | None = None,
     n_jobs: int | None = None,
+    search: str = "exact",
+    neighbours: Any = None,
     progress: ProgressCallback | None = None,
 ) -> Summary:
     """Summarise the QOT affinity of a cloud of points, at one eps and at others around it.
 
     Parameters
     ----------
-    X, eps, perplexity, metric, tol, n_jobs, progress : as for `sparrot.qot`; at least four points.
+    X, eps, perplexity, metric, tol, max_iter, n_jobs, search, neighbours, progress : as for
+        `sparrot.qot`; at least four points.
     each_side : how many other eps there are on either side of the chosen one.
     span : the largest eps over the chosen one, and that over the smallest.
     n_eigenvalues : how many eigenvalues to compute for each; fewer if there are fewer points.
@@ -127,14 +133,22 @@ def summarise(
     side = as_count(each_side, "each_side", 100)
     if as_positive(span, "span", "it is a factor on eps, 4 is a good start") <= 1:
         raise InvalidInputError(f"span is a factor on eps, more than 1, got {span!r}")
-    options: dict[str, Any] = {"metric": metric, "tol": tol, "n_jobs": n_jobs, "progress": progress}
+    options: dict[str, Any] = {
+        "metric": metric,
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_jobs": n_jobs,
+        "search": search,
+        "neighbours": neighbours,
+        "progress": progress,
+    }
     middle = _chosen_eps(points, scale, options)
     grid = middle * span ** (np.arange(side, -side - 1, -1) / side)
     cost = make_cost(points, metric)
     path = zip(grid, qot_path(points, grid, **options), strict=True)
     steps = [_step(float(e), a, k, d, signs_of_poor_choice(a, cost, scale)) for e, a in path]
     steps.reverse()
-    return Summary(points.shape, metric, tol, span, cost.unit, _turned(steps, side), side)
+    return Summary(points.shape, metric, tol, span, cost.unit, _turned(steps, side), side, search)
 
 
 def _numbers(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:

@@ -22,9 +22,13 @@ from scipy.sparse import csr_matrix
 from sparrot.affinity import Affinity
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
-from sparrot.interop.record import from_record, to_record
+from sparrot.interop.record import from_record, require_whole, to_record
 
 DEFAULT = "neighbors"
+_REMEDY = (
+    "sparrot.sc.neighbors (and not sc.pp.neighbors) writes one into an AnnData, sparrot.save into "
+    "a file"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,8 @@ def graph(adata: Any, neighbors_key: str | None) -> Any:
     place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
     if place not in adata.obsp:
         raise InvalidInputError(f"no graph under uns[{key!r}]; run sparrot.sc.neighbors first")
+    if "sparrot" in entry:
+        require_whole(entry["sparrot"], adata.obsp[place], f"uns[{key!r}] of adata")
     return adata.obsp[place]
 
 
@@ -131,6 +137,6 @@ def _only_key(adata: Any, source: str) -> str:
     if len(keys) != 1:
         raise InvalidInputError(
             f"{source} holds {len(keys)} affinities of sparrot"
-            + (f" ({', '.join(keys)}); name one by key=" if keys else "; sparrot.save writes one")
+            + (f" ({', '.join(keys)}); name one by key=" if keys else f"; {_REMEDY}")
         )
     return keys[0]

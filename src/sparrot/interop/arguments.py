@@ -13,6 +13,15 @@ from sparrot.interop.nearest import NEIGHBOURS
 from sparrot.validation import as_count, as_flag
 
 _log = logging.getLogger(__name__)
+_OF_SCANPY = {  # what sc.pp.neighbors takes, and a word on what to do here
+    "random_state": "nothing in it is random, its result is deterministic; leave it out",
+    "method": "kind= chooses the affinity, 'qot', 'eot' or 'tsallis'; leave it out",
+    "knn": "a cell has as many neighbours as the data says, perplexity= on average; leave it out",
+    "transformer": "it searches exactly; leave it out, or pass search='approximate' and the "
+    "transformer by neighbours=",
+    "metric_kwds": "compute the distances yourself, and pass them to sparrot.qot by "
+    "metric='precomputed'; sparrot.save puts the affinity into an .h5ad file",
+}
 
 
 def own(adata: Any, copy: Any) -> Any:
@@ -48,13 +57,21 @@ def as_neighbours(n_neighbors: Any, n: int) -> int:
     return min(n, NEIGHBOURS)
 
 
+def say_if_alone(n_neighbors: Any, perplexity: Any, eps: Any) -> None:
+    """Log that the number of neighbours is not the scale of the graph, if nothing else is given."""
+    if n_neighbors is not None and perplexity is None and eps is None:
+        _log.warning(
+            "n_neighbors=%s only affects the distances, and not the graph; use perplexity= for its "
+            "effective number of neighbours",
+            n_neighbors,
+        )
+
+
 def require_known(options: dict[str, Any]) -> None:
     """Refuse what the other functions take, or scanpy, and this one cannot."""
-    if "random_state" in options:
-        raise InvalidInputError(
-            "sparrot.sc.neighbors takes no random_state: nothing in it is random, its result is "
-            "deterministic; leave it out"
-        )
+    for name in options:
+        if name in _OF_SCANPY:
+            raise InvalidInputError(f"sparrot.sc.neighbors takes no {name}: {_OF_SCANPY[name]}")
     if not as_flag(options.get("hollow", True), "hollow"):
         raise InvalidInputError(
             "hollow=False gives cells an affinity to themselves, and a graph of scanpy has none; "

@@ -16,18 +16,19 @@ _FEW = 10  # points: with fewer there may be no eps for a given perplexity
 _log = logging.getLogger(__name__)
 _DROP = 1e-3  # entropic rows lose at most this share of their mass, and become sparse
 _FUNCTIONS: dict[str, Callable[..., Affinity]] = {"qot": qot, "eot": eot, "tsallis": tsallis}
+KINDS = tuple(_FUNCTIONS)
 _ESTIMATORS: dict[str, Callable[..., Any]] = {"qot": QOT, "eot": EOT, "tsallis": Tsallis}
 
 
 def build(X: Any, kind: str, scale: dict[str, Any], **options: Any) -> Affinity:
     """The affinity of some points, sparse whatever the kind."""
-    function = _FUNCTIONS[as_choice(kind, "kind", tuple(_FUNCTIONS))]
+    function = _FUNCTIONS[as_choice(kind, "kind", KINDS)]
     return function(X, **_bound(function, kind, scale | options))
 
 
 def fit(X: Any, kind: str, scale: dict[str, Any], **options: Any) -> Any:
     """The same as a fitted estimator, which has rows for new points."""
-    estimator = _ESTIMATORS[as_choice(kind, "kind", tuple(_ESTIMATORS))]
+    estimator = _ESTIMATORS[as_choice(kind, "kind", KINDS)]
     return estimator(**_bound(estimator, kind, scale | options)).fit(X)
 
 

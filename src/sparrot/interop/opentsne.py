@@ -12,10 +12,10 @@ from sparrot.affinity import Affinity, resume
 from sparrot.affinity.estimators.transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
-from sparrot.interop.build import as_scale, fit
+from sparrot.interop.build import KINDS, as_scale, fit
 from sparrot.interop.start import spectral_start
 from sparrot.types import PointArray
-from sparrot.validation import as_points
+from sparrot.validation import as_array, as_points
 
 
 def tsne(
@@ -72,7 +72,8 @@ def tsne_affinities(source: Any, X: Any = None) -> Any:
     ----------
     source : a `sparrot.Affinity`, a symmetric matrix, or whatever is fitted and has an `affinity_`.
     X : the points of a `sparrot.Affinity`; needed for `embedding.transform` of new points. A fitted
-        `QOT`, `EOT` or `Tsallis` knows its own.
+        `QOT`, `EOT` or `Tsallis` knows its own; matrices and other kinds have no rows for new
+        points, and only the number of theirs is checked.
 
     Returns
     -------
@@ -90,18 +91,22 @@ def tsne_affinities(source: Any, X: Any = None) -> Any:
     load_extra("openTSNE", "tsne")
     from sparrot.interop.opentsne_affinities import SparrotAffinities
 
-    if isinstance(source, Affinity) and X is not None:
+    if isinstance(source, Affinity) and source.kind in KINDS and X is not None:
         source = resume(source, X)
     if isinstance(source, BaseEstimator):
         check_is_fitted(source, "affinity_")
     if isinstance(source, TransportEstimator):
         return SparrotAffinities(source.affinity_, source, _own_points(source, X))
+    affinities = SparrotAffinities(getattr(source, "affinity_", source))
     if X is not None:
-        raise InvalidInputError(
-            f"a bare matrix, and {type(source).__name__}, has no rows for new points; leave X out, "
-            "or take qot, eot or tsallis"
-        )
-    return SparrotAffinities(getattr(source, "affinity_", source))
+        _require_rows(X, affinities.n_samples)
+    return affinities
+
+
+def _require_rows(X: Any, n: int) -> None:
+    found = len(as_array(X))
+    if found != n:
+        raise InvalidInputError(f"X must be the {n} rows of the affinity, got {found}")
 
 
 def _own_points(model: TransportEstimator, X: Any) -> PointArray:

@@ -59,7 +59,8 @@ class SparrotAffinities(Affinities):  # type: ignore[misc]
         if self.model is None or self.X is None:
             raise InvalidInputError(
                 "these affinities have no rows for new points; make them from a fitted QOT, EOT or "
-                "Tsallis, from an affinity and its points, or use sparrot.tsne"
+                "Tsallis, from an affinity of qot, eot or tsallis and its points, or use "
+                "sparrot.tsne"
             )
         data = as_array(data, "the new points")
         model = self.model if perplexity is None else self._reaching(data, perplexity)

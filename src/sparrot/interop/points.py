@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.io import mmread
 from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.interop.archive import holds_affinity, open_npz
+from sparrot.interop.market import read_market
 from sparrot.interop.text import read_text
 from sparrot.validation import as_array
 
@@ -59,6 +58,22 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
            [3., 4.]])
     """
     source = Path(path)
+    points = _finite(read_matrix(source, array), source)
+    _log.info("read %d points with %d features from %s", *points.shape, source)
+    return points
+
+
+def read_matrix(source: Path, array: str | None = None) -> Any:
+    """The same, but its entries need not be finite.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npy"
+    >>> np.save(path, [[1.0, np.nan]])
+    >>> read_matrix(path)
+    array([[ 1., nan]])
+    """
     reader = _READERS.get(_ending(source))
     if reader is None:
         raise InvalidInputError(
@@ -67,24 +82,25 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
         )
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}")
-    if array is not None and source.suffix not in (".npz", ".h5ad"):
+    if array is not None and _ending(source) not in (".npz", ".h5ad"):
         raise InvalidInputError(f"array= is for .npz and .h5ad files, got {str(source)!r}")
-    points = _checked(reader(source, array), source)
-    _log.info("read %d points with %d features from %s", *points.shape, source)
-    return points
-
-
-def _ending(source: Path) -> str:
-    return "".join(source.suffixes[-2:]) if source.suffix == ".gz" else source.suffix
-
-
-def _checked(points: Any, source: Path) -> Any:
-    """Finite numbers in two dimensions."""
+    points = reader(source, array)
     if points.ndim != 2 or points.dtype.kind not in "buif":
         raise InvalidInputError(
             f"points must be a matrix of numbers, one row a point, but {source} has shape "
             f"{points.shape} of {points.dtype}"
         )
+    return csr_array(points) if issparse(points) else points
+
+
+def _ending(source: Path) -> str:
+    """The suffix in small letters, with the one before `.gz`."""
+    suffixes = [suffix.lower() for suffix in source.suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
+def _finite(points: Any, source: Path) -> Any:
+    """Finite numbers of float32 or float64."""
     if not issparse(points):
         return as_array(points, str(source))
     dtype = np.float32 if points.dtype == np.float32 else np.float64
@@ -133,9 +149,8 @@ def _name_in(file: Any, source: Path, array: str | None) -> str:
         array = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if array is None or array not in shapes:
         found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InvalidInputError(
-            f"which array of {source}? It has {found or 'none'}; name a matrix by array="
-        )
+        asked = f"which array of {source}?" if array is None else f"{source} has no {array!r}."
+        raise InvalidInputError(f"{asked} It has {found or 'none'}; name a matrix by array=")
     return array
 
 
@@ -178,14 +193,6 @@ def _places(file: Any) -> str:
     return f"array= may be {', '.join(['X', *found])}"
 
 
-def _read_mtx(source: Path, array: str | None) -> Any:
-    try:
-        matrix = mmread(source)
-    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
-        raise InvalidInputError(f"{source} is not a whole .mtx file ({error})") from error
-    return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
-
-
 _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
@@ -195,6 +202,6 @@ _READERS: dict[str, Callable[[Path, str | None], Any]] = {
     ".tsv.gz": lambda source, array: read_text(source, "\t"),
     ".parquet": _read_parquet,
     ".h5ad": _read_h5ad,
-    ".mtx": _read_mtx,
-    ".mtx.gz": _read_mtx,
+    ".mtx": lambda source, array: read_market(source),
+    ".mtx.gz": lambda source, array: read_market(source),
 }

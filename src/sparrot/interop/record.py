@@ -39,7 +39,8 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
     if affinity.eps is not None:
         record["eps"] = affinity.eps
     if affinity.certificate is not None:
-        record |= {name: getattr(affinity.certificate, name) for name in _CERTIFICATE}
+        names = (*_CERTIFICATE, "missed_rows")
+        record |= {name: getattr(affinity.certificate, name) for name in names}
     return record
 
 
@@ -53,8 +54,8 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
     missing = [name for name in _NEEDED if name not in record]
     if missing:
         raise InvalidInputError(f"{source} lacks {', '.join(missing)}; save the affinity anew")
-    n = int(record["n"])
-    _require_size(matrix.shape, potential, n, source)
+    require_size(record, matrix, source)
+    _require_potential(potential, int(record["n"]), source)
     known = all(name in record for name in _CERTIFICATE)
     certificate = _still_true(_certificate(record), matrix, source) if known else None
     return Affinity(
@@ -86,12 +87,29 @@ def _require_schema(record: Mapping[str, Any], source: str) -> None:
         )
 
 
-def _require_size(shape: tuple[int, ...], potential: Any, n: int, source: str) -> None:
-    if shape != (n, n):
+def require_size(record: Mapping[str, Any], matrix: Any, source: str) -> None:
+    """The number of points that the matrix had when it was made."""
+    n = int(record["n"])
+    if matrix.shape != (n, n):
         raise InvalidInputError(
-            f"{source} was an affinity of {n} points and its matrix now has shape {shape}; a part "
-            "of an affinity is none (its rows do not sum to one): build it anew for these points"
+            f"{source} was an affinity of {n} points and its matrix now has shape {matrix.shape}; "
+            "a part of an affinity is none (its rows do not sum to one): build it anew for these "
+            "points"
         )
+
+
+def require_whole(record: Mapping[str, Any], matrix: Any, source: str) -> None:
+    """All points, and edges at each of them."""
+    require_size(record, matrix, source)
+    empty = np.count_nonzero(matrix.sum(axis=1) == 0)
+    if empty:
+        raise InvalidInputError(
+            f"{source} was an affinity, and {empty} of its points have lost all edges, as after "
+            "anndata.concat of parts of the cells; build it anew for these points"
+        )
+
+
+def _require_potential(potential: Any, n: int, source: str) -> None:
     if potential is not None and np.shape(potential) != (n,):
         raise InvalidInputError(
             f"{source} has {n} points and a potential of shape {np.shape(potential)}; "
@@ -105,22 +123,34 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
         violation=float(record["violation"]),
         pairs_checked=int(record["pairs_checked"]),
         exact=bool(record["exact"]),
+        missed_rows=float(record.get("missed_rows", 0.0)),
     )
 
 
 def _still_true(certificate: Certificate, matrix: Any, source: str) -> Certificate:
     """The certificate, if the matrix still has the row sums that it vouches for."""
-    error = marginal_error(matrix)
-    if error <= certificate.marginal_error + _ROUNDING:
+    error, allowed = marginal_error(matrix), certificate.marginal_error + _ROUNDING
+    if error <= allowed:
         return certificate
     warnings.warn(
         f"the matrix of {source} was changed after it was made: its rows now miss one by up to "
-        f"{error:.1e} (sc.tl.umap sets small entries to zero in place with scipy 1.17); its "
-        "certificate no longer holds, build it anew if that matters",
+        f"{error:.1e} ({_what_changed(matrix, allowed)}); its certificate no longer holds, build "
+        "it anew if that matters",
         AffinityWarning,
         stacklevel=5,
     )
     return Certificate(error, np.inf, 0, exact=False)
+
+
+def _what_changed(matrix: Any, allowed: float) -> str:
+    """Stored zeros, for no more than the least weight that is left each; or something else."""
+    W = csr_array(matrix)
+    off = np.abs(W.sum(axis=1) - 1)
+    i = int(off.argmax())
+    zeros = np.count_nonzero(W.data[W.indptr[i] : W.indptr[i + 1]] == 0)
+    if off[i] <= allowed + zeros * W.data[W.data > 0].min(initial=1.0):
+        return "sc.tl.umap sets small entries to zero in place with scipy 1.17"
+    return "edges are missing, as after anndata.concat of parts of the cells, or have other weights"
 
 
 def _read_only(potential: Any) -> Any:

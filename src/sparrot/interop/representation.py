@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, issparse
 
 from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
@@ -34,11 +34,13 @@ class Representation:
     Attributes
     ----------
     points : (n, p) array, dense or sparse.
+    place : where in the AnnData they are, for errors.
     params : `use_rep`, `n_pcs`, `layer`: what to write into `uns[key]["params"]`.
     computed : what PCA found, if it had to run, by the part of the AnnData where it belongs.
     """
 
     points: Any
+    place: str
     params: dict[str, Any]
     computed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -66,7 +68,7 @@ def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None
                 n_pcs,
                 adata.n_vars,
             )
-        return Representation(in_memory(_matrix(adata, layer)), params)
+        return Representation(in_memory(_matrix(adata, layer)), _place(layer), params)
     if use_rep is not None:
         return _stored(adata, use_rep, n_pcs)
     return _principal(adata, n_pcs, layer)
@@ -86,16 +88,20 @@ def _matrix(adata: Any, layer: str | None) -> Any:
     return X
 
 
+def _place(layer: str | None) -> str:
+    return "adata.X" if layer is None else f"adata.layers[{layer!r}]"
+
+
 def _stored(adata: Any, use_rep: str, n_pcs: int | None) -> Representation:
     if use_rep not in adata.obsm:
         raise InvalidInputError(
             f"no obsm[{use_rep!r}]; there are {_listed(adata.obsm)}, and 'X' for the matrix itself"
         )
-    points = np.asarray(adata.obsm[use_rep])
+    points, place = in_memory(adata.obsm[use_rep]), f"adata.obsm[{use_rep!r}]"
     if n_pcs is None:
-        return Representation(points, {"use_rep": use_rep})
+        return Representation(points, place, {"use_rep": use_rep})
     n_pcs = as_count(n_pcs, "n_pcs", points.shape[1])
-    return Representation(points[:, :n_pcs], {"use_rep": use_rep, "n_pcs": n_pcs})
+    return Representation(points[:, :n_pcs], place, {"use_rep": use_rep, "n_pcs": n_pcs})
 
 
 def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representation:
@@ -111,7 +117,7 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
     wanted = min(WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
     computed: dict[str, dict[str, Any]] = {}
     if key in adata.obsm:
-        stored = np.asarray(adata.obsm[key])
+        stored = in_memory(adata.obsm[key])
         _require_columns(stored, key, n_pcs)
     else:
         computed = _pca(adata, wanted, layer, key)
@@ -120,7 +126,7 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
     _log.info(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
     params: dict[str, Any] = {"n_pcs": points.shape[1]}
     params |= {} if layer is None else {"use_rep": key}
-    return Representation(points, params, computed)
+    return Representation(points, f"adata.obsm[{key!r}]", params, computed)
 
 
 def _require_columns(stored: Any, key: str, n_pcs: int | None) -> None:
@@ -135,12 +141,29 @@ def _require_columns(stored: Any, key: str, n_pcs: int | None) -> None:
 def _pca(adata: Any, n_comps: int, layer: str | None, key: str) -> dict[str, dict[str, Any]]:
     """`sc.pp.pca` on a copy of the one matrix, so that backed and layered data work as well."""
     scanpy, anndata = load_extra("scanpy", "scanpy"), load_extra("anndata", "scanpy")
-    shell = anndata.AnnData(in_memory(_matrix(adata, layer)), var=adata.var.copy())
+    X = in_memory(_matrix(adata, layer))
+    _require_finite(X, adata.var, _place(layer))
+    shell = anndata.AnnData(X, var=adata.var.copy())
     scanpy.pp.pca(shell, n_comps=n_comps)
     computed = {"obsm": {key: shell.obsm["X_pca"]}}
     if layer is None:
         computed |= {"varm": {"PCs": shell.varm["PCs"]}, "uns": {"pca": shell.uns["pca"]}}
     return computed
+
+
+def _require_finite(X: Any, var: Any, place: str) -> None:
+    """Finite entries in the columns of which `sc.pp.pca` makes components."""
+    used = var.get("highly_variable", np.ones(X.shape[1], dtype=bool))
+    X = X[:, np.asarray(used, dtype=bool)]
+    entries = coo_array(X) if issparse(X) else X
+    bad = ~np.isfinite(entries.data if issparse(X) else entries)
+    if bad.any():
+        columns = entries.coords[1][bad] if issparse(X) else np.nonzero(bad)[1]
+        gene = var.index[np.flatnonzero(used)[columns[0]]]
+        raise InvalidInputError(
+            f"{place} has {len(columns)} entries that are not finite, one in the column {gene!r}; "
+            "drop or impute them"
+        )
 
 
 def _listed(mapping: Any) -> str:

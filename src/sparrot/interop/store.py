@@ -16,6 +16,7 @@ from sparrot.extras import load_extra
 from sparrot.files import whole_file
 from sparrot.interop.annotated import Keys, get, put
 from sparrot.interop.archive import open_npz
+from sparrot.interop.build import KINDS
 from sparrot.interop.nearest import NEIGHBOURS, named_distance, nearest_distances, strongest
 from sparrot.interop.points import read_points
 from sparrot.interop.record import from_record, to_record
@@ -110,9 +111,10 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
 
 
 def _format(path: Path) -> str:
-    if path.suffix not in (".npz", ".h5ad"):
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", ".h5ad"):
         raise InvalidInputError(f"an affinity is kept in .npz or .h5ad files, got {str(path)!r}")
-    return path.suffix
+    return suffix
 
 
 def _arrays(affinity: Affinity) -> dict[str, Any]:
@@ -171,7 +173,7 @@ def _distances(affinity: Affinity, target: Path, use_rep: str | None) -> Any:
     if use_rep is None or affinity.metric in ("precomputed", "kernel"):
         return strongest(affinity.matrix, NEIGHBOURS - 1)
     points = read_points(target, array="X" if use_rep == "X" else f"obsm/{use_rep}")
-    if affinity.potential is not None and affinity.kind in ("qot", "eot", "tsallis"):
+    if affinity.potential is not None and affinity.kind in KINDS:
         resume(affinity, points)  # raises if these are other points
     points = as_points(points)
     return nearest_distances(points, min(NEIGHBOURS, len(points)) - 1, affinity.metric)

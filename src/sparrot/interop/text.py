@@ -1,14 +1,17 @@
-"""Numbers from a text file with, perhaps, a header and a first column of row names."""
+"""Numbers and row names from a text file with, perhaps, a header."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import logging
+import re
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TextIO, cast
 
 import numpy as np
 
@@ -16,6 +19,8 @@ from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray
 
 _log = logging.getLogger(__name__)
+_NO_NUMBER = re.compile(r"convert string '(.*)' to float64 at row (\d+), column (\d+)", re.DOTALL)
+_OTHER_LENGTH = re.compile(r"columns changed from (\d+) to (\d+) at row (\d+)")
 
 
 def read_text(source: Path, delimiter: str) -> FloatArray:
@@ -27,6 +32,34 @@ def read_text(source: Path, delimiter: str) -> FloatArray:
     it unnamed or names it beside mere counts (as pandas writes an index), or if the header is one
     field shorter than the rows (as R writes tables).
     """
+    layout = _layout(source, delimiter)
+    header, names = layout.header, layout.names
+    _log.info("%s: %s header, %s row names", source, *("a" if w else "no" for w in (header, names)))
+    X = _numbers(source, delimiter, layout)
+    _say_if_doubtful(layout, X, source)
+    return X[:, int(names) :]
+
+
+def read_row_names(source: Path, delimiter: str) -> list[str] | None:
+    """The first column, where it is row names."""
+    layout = _layout(source, delimiter)
+    if not layout.names:
+        return None
+    with _opened(source) as file:
+        rows = filter(None, csv.reader(file, delimiter=delimiter))
+        return [row[0] for row in islice(rows, int(layout.header), None)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The first line, whether it is a header, and whether the first column is row names."""
+
+    first: list[str]
+    header: bool
+    names: bool
+
+
+def _layout(source: Path, delimiter: str) -> _Layout:
     first, second = _first_lines(source, delimiter)
     header = _is_header(first)
     row = second if header else first
@@ -39,16 +72,12 @@ def read_text(source: Path, delimiter: str) -> FloatArray:
     names = short or unnamed or not _is_number(row[0])
     columns = [""] * short + first if header else [str(k) for k in range(len(row))]
     _require_numbers(row, columns, int(names), source, delimiter)
-    _log.info("%s: %s header, %s row names", source, *("a" if w else "no" for w in (header, names)))
-    X = _numbers(source, delimiter, header, bool(names))
-    _say_if_doubtful(first, X, header, bool(names), source)
-    return X[:, int(names) :]
+    return _Layout(first, header, names)
 
 
-def _say_if_doubtful(
-    first: list[str], X: FloatArray, header: bool, names: bool, source: Path
-) -> None:
+def _say_if_doubtful(layout: _Layout, X: FloatArray, source: Path) -> None:
     """Log what was decided where the file could be read in two ways."""
+    first, mute = layout.first, layout.header and not layout.names
     if first == ["0"]:
         _log.warning("%s: the first line is 0, and was taken for a point, not for a header", source)
     elif _just_counts(first):
@@ -57,7 +86,7 @@ def _say_if_doubtful(
             source,
             len(first) - 1,
         )
-    if header and not names and X.shape[1] > 1 and np.array_equal(X[:, 0], np.arange(len(X))):
+    if mute and X.shape[1] > 1 and np.array_equal(X[:, 0], np.arange(len(X))):
         _log.warning(
             "%s: the first column, %r, counts the rows, and was taken for a feature; drop it if it "
             "is an index",
@@ -68,8 +97,7 @@ def _say_if_doubtful(
 
 def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
     try:
-        opened = gzip.open if source.suffix == ".gz" else open
-        with opened(source, "rt", newline="", encoding="utf-8-sig") as file:
+        with _opened(source) as file:
             lines = list(islice(filter(None, csv.reader(file, delimiter=delimiter)), 2))
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{source} is not text in UTF-8 ({error})") from error
@@ -78,6 +106,11 @@ def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
     if not lines:
         raise InvalidInputError(f"{source} is empty")
     return lines[0], lines[1] if len(lines) > 1 else []
+
+
+def _opened(source: Path) -> TextIO:
+    opened = gzip.open if source.suffix.lower() == ".gz" else open
+    return cast("TextIO", opened(source, "rt", newline="", encoding="utf-8-sig"))
 
 
 def _is_header(first: list[str]) -> bool:
@@ -125,24 +158,44 @@ def _require_numbers(
         )
 
 
-def _numbers(source: Path, delimiter: str, header: bool, names: bool) -> FloatArray:
+def _numbers(source: Path, delimiter: str, layout: _Layout) -> FloatArray:
     ignored: dict[int | str, Callable[[str], float]] = {0: lambda name: 0.0}
     try:
-        return np.loadtxt(
-            source,
-            delimiter=delimiter,
-            skiprows=int(header),
-            quotechar='"',
-            comments=None,
-            converters=ignored if names else None,
-            ndmin=2,
-            encoding="utf-8-sig",
-        )
+        with _opened(source) as file:
+            return np.loadtxt(
+                file,
+                delimiter=delimiter,
+                skiprows=int(layout.header),
+                quotechar='"',
+                comments=None,
+                converters=ignored if layout.names else None,
+                ndmin=2,
+            )
     except (ValueError, EOFError, zlib.error) as error:
         raise InvalidInputError(
-            f"{source} is not a table of numbers: {error} (rows counted from the first below the "
-            "header); repair that line, or impute what is missing"
+            f"{source} is not a table of numbers: {_why(str(error), layout, delimiter)}"
         ) from error
+
+
+def _why(said: str, layout: _Layout, delimiter: str) -> str:
+    """What NumPy said, with rows and columns of the matrix, counted from 0 as elsewhere.
+
+    NumPy counts rows from 0 and columns from 1 where a field is no number, names among them; and
+    rows from 1 where their lengths differ.
+    """
+    below = " below the header" if layout.header else ""
+    if found := _NO_NUMBER.search(said):
+        field, row, column = found[1], int(found[2]), int(found[3]) - 1 - layout.names
+        where = f"{field!r} at row {row}, column {column} (counted from 0{below}) is no number"
+        hint = _other_separator([*layout.first, field], delimiter)
+        return f"{where}; impute what is missing{hint}"
+    if found := _OTHER_LENGTH.search(said):
+        row = int(found[3]) - 1
+        return (
+            f"row {row} (counted from 0{below}) has {found[2]} fields, and those before it "
+            f"{found[1]}; repair that line"
+        )
+    return f"{said}; repair it"
 
 
 def _is_number(field: str) -> bool:

@@ -14,9 +14,10 @@ from sparrot.errors import InvalidInputError
 from sparrot.extras import load_extra
 from sparrot.interop.start import spectral_start
 from sparrot.types import FloatArray
-from sparrot.validation import as_affinity, as_array, as_count, as_positive
+from sparrot.validation import as_affinity, as_array, as_choice, as_count, as_positive
 
 _SMALL = 10_000  # umap: more epochs for fewer points
+_BOX = 10.0  # half the side of umap's cube of random starts
 _PATIENCE = 5  # times the epochs that umap itself would take
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def umap_layout(
     min_dist: float = 0.1,
     spread: float = 1.0,
     n_epochs: int | None = None,
-    init: Any = None,
+    init: Any = "spectral",
     random_state: int = 0,
     negative_sample_rate: int = 5,
     learning_rate: float = 1.0,
@@ -65,7 +66,8 @@ def umap_layout(
     min_dist, spread, negative_sample_rate, learning_rate : as in `umap.UMAP`.
     n_epochs : None for the fewest that leave out no edge, but no fewer than UMAP would run and no
         more than five times as many. What is left out even so is in the result, and logged.
-    init : (n, n_components) where to start; the leading eigenvectors of W if None.
+    init : (n, n_components) where to start; or `"spectral"`, the leading eigenvectors of W; or
+        `"random"`.
     random_state : seed; the result is the same every time.
 
     Returns
@@ -85,16 +87,10 @@ def umap_layout(
     """
     W = csr_array(as_affinity(W))
     umap = _load_umap()
-    min_dist = as_positive(min_dist, "min_dist", "0.1 is umap's own")
-    spread = as_positive(spread, "spread", "1.0 is umap's own")
+    a, b = curve(min_dist, spread)
     epochs = _epochs(W) if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
     lost = _lost(W, epochs)
     rng = np.random.default_rng(random_state)
-    if init is None:
-        start = spectral_start(W, n_components, rng)
-    else:
-        start = _as_start(init, W.shape[0], n_components)
-    a, b = umap.find_ab_params(spread, min_dist)
     embedding, _ = umap.simplicial_set_embedding(
         data=None,
         graph=csr_matrix(W, copy=True),
@@ -105,7 +101,7 @@ def umap_layout(
         gamma=1.0,
         negative_sample_rate=negative_sample_rate,
         n_epochs=epochs,
-        init=start,
+        init=_start(W, init, n_components, rng),
         random_state=np.random.RandomState(random_state),
         metric="euclidean",
         metric_kwds={},
@@ -114,6 +110,14 @@ def umap_layout(
         output_dens=False,
     )
     return UMAPLayout(np.asarray(embedding, dtype=np.float64), epochs, *lost)
+
+
+def curve(min_dist: float, spread: float) -> tuple[float, float]:
+    """The a and b of `1 / (1 + a d^(2b))`, the weight of two points at distance d in the layout."""
+    min_dist = as_positive(min_dist, "min_dist", "0.1 is umap's own")
+    spread = as_positive(spread, "spread", "1.0 is umap's own")
+    a, b = _load_umap().find_ab_params(spread, min_dist)
+    return float(a), float(b)
 
 
 def _load_umap() -> Any:
@@ -154,8 +158,13 @@ def _lost(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
     return len(weights), n_dropped, share
 
 
-def _as_start(init: Any, n: int, n_components: int) -> FloatArray:
+def _start(W: csr_array, init: Any, n_components: int, rng: np.random.Generator) -> FloatArray:
+    shape = W.shape[0], n_components
+    if isinstance(init, str):
+        init = as_choice(init, "init, if not an array,", ("spectral", "random"))
+        random = init == "random"
+        return rng.uniform(-_BOX, _BOX, shape) if random else spectral_start(W, n_components, rng)
     start = np.array(as_array(init, "init"), dtype=np.float64)
-    if start.shape != (n, n_components):
-        raise InvalidInputError(f"init must have shape {(n, n_components)}, got {start.shape}")
+    if start.shape != shape:
+        raise InvalidInputError(f"init must have shape {shape}, got {start.shape}")
     return start

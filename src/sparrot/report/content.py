@@ -58,8 +58,9 @@ def page_content(
 
 def _about(summary: Summary) -> str:
     n, p = summary.shape
+    where = "by their costs" if summary.metric == "precomputed" else f"in {p:,} dimensions"
     return (
-        f"{n:,} points in {p:,} dimensions, metric {summary.metric}, mean cost "
+        f"{n:,} points {where}, metric {summary.metric}, mean cost "
         f"{summary.mean_cost:.4g}; QOT affinity at {len(summary.steps)} values of eps"
     )
 

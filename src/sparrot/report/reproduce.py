@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sparrot.embedding import Step, Summary
 
-_DEFAULTS = {"metric": "sqeuclidean", "tol": 1e-8}
+_DEFAULTS = {"metric": "sqeuclidean", "tol": 1e-8, "search": "exact"}
 
 
 def python_lines(

@@ -24,6 +24,7 @@ _DELTA = 1e-6  # added to the diagonal: the Hessian is singular on bipartite com
 _ARMIJO = 1e-4
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
+_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,15 @@ def newton(
     state = dual.state(u)
     best, least = u, np.inf
     history: list[float] = []
+    progressed = 0  # the step at which the error was last better by a good part
     while True:
         error = _error(dual, state)
+        if error < _BETTER * least:
+            progressed = len(history)
         if error < least:
             best, least = u, error
         report(len(history), error)
-        if error <= tol or len(history) >= max_iter:
+        if error <= tol or len(history) >= max_iter or len(history) > progressed + _PATIENCE:
             break
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)

@@ -19,6 +19,7 @@ _ROUNDS = 8
 _STEPS = 40  # of Newton's method in one round; a pool that is too small has no solution
 _ENOUGH = 1e-2  # new pairs a point below which the pool is taken as complete
 _SAMPLE = 1000  # rows checked against all points
+_SEED = 20_240_817  # of the samples, and of nothing else
 _LARGEST_PART = 40_000  # points that give the first potentials
 
 
@@ -44,31 +45,41 @@ class PooledSet:
         self._threads = threads
         self._progress = progress
         self._max_memory = max_memory
-        self._grown = 0.0  # the mass that the pool has grown for
+        self._grown = 0.0  # the score of one partner with all the mass that it has grown for
+        self._rng = np.random.default_rng(_SEED)
 
     def solve(
         self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
     ) -> tuple[Restricted, Sample]:
         """Let the pool grow until little is new, solve to the tolerance, then sample.
 
-        What a sample shows to be missing is put right, and another one is the certificate.
+        What a sample shows to be missing is put right, and another one is the certificate. No rows
+        are drawn twice on purpose: those that were put right would speak well of all.
         """
         guess = self._first_guess(link, mass) if start is None else self._near(start, link, mass)
-        if mass > self._grown:  # with less mass no other pairs matter
+        reach = float(link.score(np.array(mass)))
+        if reach > self._grown:  # where less is asked for, hardly any other pair matters
             guess = self._grow(link, mass, guess)
-            self._grown = mass
+            self._grown = reach
         found = self._on_pool(link, mass, guess, tol, budget)
-        sample = self._pool.sample(found.u, found.plan, _SAMPLE, seed=0)
+        sample = self._pool.sample(found.u, found.plan, _SAMPLE, self._rng)
         if len(sample.missed) == 0:
             return found, sample
         self._pool.add(sample.missed)
         found = self._on_pool(link, mass, self._near(found.u, link, mass), tol, budget)
-        return found, self._pool.sample(found.u, found.plan, _SAMPLE, seed=1)
+        return found, self._pool.sample(found.u, found.plan, _SAMPLE, self._rng)
 
     def _first_guess(self, link: Link, mass: float) -> Guess:
         """From parts; the pool takes in neighbours of neighbours below those ceilings."""
         guess = guess_from_parts(
-            self._pool.cost, link, mass, self._hollow, self._threads, self._progress, _LARGEST_PART
+            self._pool.cost,
+            link,
+            mass,
+            self._hollow,
+            self._threads,
+            self._progress,
+            self._max_memory,
+            _LARGEST_PART,
         )
         new = self._pool.grow(None, guess.u + guess.slack)
         _LOG.info("neighbours of neighbours: %d new pairs of %d", new, len(self._pool.pairs))

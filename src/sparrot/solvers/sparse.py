@@ -100,6 +100,7 @@ class SparseSolver:
                 self._hollow,
                 self._threads,
                 self._options.progress,
+                self._options.max_memory,
             )
             if guess.neighbours >= _FEW or len(larger) >= 10:
                 break
@@ -159,7 +160,7 @@ class SparseSolver:
         graph = neighbour_graph(cost.points, options.neighbours, self._threads.n_jobs)
         if self._order is not None:
             graph = graph[self._order][:, self._order]
-        pool = Pool(self._cost, graph, self._threads)
+        pool = Pool(self._cost, graph, self._threads, options.max_memory)
         return PooledSet(pool, self._hollow, self._threads, options.progress, options.max_memory)
 
     def _say_how_long(self, approximate: bool) -> None:

@@ -35,11 +35,12 @@ def guess_from_parts(
     hollow: bool,
     threads: Threads,
     progress: ProgressCallback,
+    max_memory: float | None = None,
     largest: float = np.inf,
 ) -> Guess:
     """Solve ever larger random parts; each gives every point its level, the last is the guess.
 
-    `largest` bounds the number of points of a part.
+    `max_memory` bounds the bytes that the support of a part may take, `largest` its points.
     """
     n = cost.n
     order = np.random.default_rng(0).permutation(n)
@@ -56,7 +57,8 @@ def guess_from_parts(
         mass_of_part = max(mass_of_part, mass * size / n)
         index = _some(order, size)
         guess = Guess(level[index], slack[index], float(k.mean()) * size / part.cost.n)
-        problem = ActiveSet(EveryPair(cost.take(index), hollow, threads), hollow, threads, progress)
+        search = EveryPair(cost.take(index), hollow, threads)
+        problem = ActiveSet(search, hollow, threads, progress, max_memory)
         found = problem.solve(link, mass_of_part, guess, _COARSE, Budget(_STEPS))
         part = Part(index, problem.cost, found.u)
         others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)

@@ -15,8 +15,8 @@ from scipy.sparse import coo_array, csr_array, csr_matrix
 from scipy.stats import beta
 
 from sparrot.cost import PointCost
-from sparrot.engine import Threads
-from sparrot.errors import InvalidInputError
+from sparrot.engine import Threads, memory_budget
+from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.extras import load_extra
 from sparrot.support.link import Link
 from sparrot.support.pairs import Pairs, Support
@@ -24,6 +24,8 @@ from sparrot.support.screening import screen
 from sparrot.types import BoolArray, FloatArray, IntArray, PointArray
 
 _ROWS = 4096  # rows of a block
+_PAIR_BYTES = 80  # of one pair at the peak, all copies counted
+_ROUNDING = 1e-14  # of a score, relative to what it is the difference of
 _CONFIDENCE = 0.95
 _NEIGHBOURS = 30  # of each point in the graph that a pool starts from
 
@@ -54,11 +56,19 @@ class Pool:
     cost : squared Euclidean costs of the points.
     graph : (n, n) sparse matrix whose entries say which points are near each other.
     threads : where to run.
+    max_memory : bytes that the pairs may take; what is available if None.
     """
 
-    def __init__(self, cost: PointCost, graph: csr_array, threads: Threads) -> None:
+    def __init__(
+        self,
+        cost: PointCost,
+        graph: csr_array,
+        threads: Threads,
+        max_memory: float | None = None,
+    ) -> None:
         self.cost = cost
         self.threads = threads
+        self.max_memory = max_memory
         upper = _upper(_without_lonely(graph))
         self.pairs = Pairs(upper.row, upper.col, cost.pairs(upper.row, upper.col))
         self._support = Support.of(self.pairs, cost.n)
@@ -97,7 +107,18 @@ class Pool:
                     return Pairs(i[:count].copy(), j[:count].copy(), c[:count].copy())
                 room = count
 
-        found = Pairs.join(list(self.threads.map(block, range(0, self.cost.n, _ROWS))))
+        pieces: list[Pairs] = []
+        n_pairs = len(self.pairs)
+        limit = memory_budget(self.max_memory) / _PAIR_BYTES
+        for piece in self.threads.map(block, range(0, self.cost.n, _ROWS)):
+            pieces.append(piece)
+            n_pairs += len(piece)
+            if n_pairs > limit:
+                raise NotEnoughMemoryError(
+                    f"{n_pairs:,} pairs of {self.cost.n} points are more than fit in memory; take "
+                    "a smaller eps, or a perplexity instead"
+                )
+        found = Pairs.join(pieces)
         self._extend(found)
         return len(found)
 
@@ -115,14 +136,18 @@ class Pool:
         known = csr_array((np.ones(len(s.indices), bool), s.indices, s.indptr), shape=(n, n))
         return _entries(known, pairs) != 0
 
-    def sample(self, u: FloatArray, plan: csr_array, n_rows: int, seed: int) -> Sample:
+    def sample(
+        self, u: FloatArray, plan: csr_array, n_rows: int, rng: np.random.Generator
+    ) -> Sample:
         """Check random rows of a plan against all points."""
         n = self.cost.n
         n_rows = min(n_rows, n)
-        rows = np.sort(np.random.default_rng(seed).permutation(n)[:n_rows]).astype(np.int32)
+        rows = np.sort(rng.permutation(n)[:n_rows]).astype(np.int32)
         found = screen(self.cost, u, self.threads, rows)
-        missed = found.where(_entries(plan, found) == 0)
-        scores = u[missed.i] + u[missed.j] - missed.cost
+        scores = u[found.i] + u[found.j] - found.cost
+        clear = scores > _ROUNDING * (np.abs(u[found.i]) + np.abs(u[found.j]) + found.cost)
+        out = clear & (_entries(plan, found) == 0)
+        missed, scores = found.where(out), scores[out]
         touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
         share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
         return Sample(n_rows, missed, float(scores.max(initial=0.0)), float(share))

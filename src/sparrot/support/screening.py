@@ -28,6 +28,8 @@ from sparrot.support.tiles import (
 )
 from sparrot.types import FloatArray, IntArray
 
+_WAITING = 1 << 20  # pairs that wait for their exact costs, at most, besides those of a tile
+
 
 def screen(
     cost: Cost,
@@ -41,37 +43,56 @@ def screen(
     `report(row groups done, row groups in all, pairs found)` is called as the pass goes on, and may
     raise.
     """
-    bound = ceilings(cost, r)
-    highest = leaf_maxima(r)
-    everything = rows is None
     left: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
-    among = np.zeros(cost.n, bool)
-    among[left] = True
-    scratch = Scratch()
-
-    def one(group: IntArray) -> Pairs:
-        alive = reachable(cost, group, r[group], cost, highest)
-        first = int(group[0]) // LEAF * LEAF if everything else 0
-        limit = bound[group]
-        found = [
-            hits(cost, group, limit, cost, columns, bound[columns], scratch)
-            for columns in runs(alive, cost.n, first)
-        ]
-        i = group[np.concatenate([i for i, _ in found] or [group[:0]])]
-        j = np.concatenate([j for _, j in found] or [group[:0]])
-        keep = (i < j) | ((i > j) & ~among[j])  # a pair of two rows is met twice: take it once
-        i, j = i[keep], j[keep]
-        pairs = Pairs(np.minimum(i, j), np.maximum(i, j), cost.pairs(i, j))
-        return pairs.where(pairs.below(r))
-
+    screening = _Screening(cost, r, left, everything=rows is None)
     pieces = groups(left)
     found: list[Pairs] = []
     n_found = 0
-    for done, pairs in enumerate(threads.map(one, pieces), start=1):
+    for done, pairs in enumerate(threads.map(screening.of, pieces), start=1):
         found.append(pairs)
         n_found += len(pairs)
         report(done, len(pieces), n_found)
     return Pairs.join(found)
+
+
+class _Screening:
+    """One pass: the pairs of S(r) that a group of the rows has part in."""
+
+    def __init__(self, cost: Cost, r: FloatArray, rows: IntArray, everything: bool) -> None:
+        self._cost = cost
+        self._r = r
+        self._bound = ceilings(cost, r)
+        self._highest = leaf_maxima(r)
+        self._everything = everything
+        self._among = np.zeros(cost.n, bool)
+        self._among[rows] = True
+        self._scratch = Scratch()
+
+    def of(self, group: IntArray) -> Pairs:
+        """By tiles; exact costs are computed whenever enough pairs wait for them."""
+        cost, bound = self._cost, self._bound
+        alive = reachable(cost, group, self._r[group], cost, self._highest)
+        first = int(group[0]) // LEAF * LEAF if self._everything else 0
+        limit = bound[group]
+        found: list[Pairs] = []
+        waiting: list[tuple[IntArray, IntArray]] = []
+        n_waiting = 0
+        for columns in runs(alive, cost.n, first):
+            waiting.append(hits(cost, group, limit, cost, columns, bound[columns], self._scratch))
+            n_waiting += len(waiting[-1][0])
+            if n_waiting > _WAITING:
+                found.append(self._exact(group, waiting))
+                waiting, n_waiting = [], 0
+        return Pairs.join([*found, self._exact(group, waiting)])
+
+    def _exact(self, group: IntArray, waiting: list[tuple[IntArray, IntArray]]) -> Pairs:
+        i = group[np.concatenate([i for i, _ in waiting] or [group[:0]])]
+        j = np.concatenate([j for _, j in waiting] or [group[:0]])
+        # A pair of two rows is met twice: take it once.
+        keep = (i < j) | ((i > j) & ~self._among[j])
+        i, j = i[keep], j[keep]
+        pairs = Pairs(np.minimum(i, j), np.maximum(i, j), self._cost.pairs(i, j))
+        return pairs.where(pairs.below(self._r))
 
 
 def seconds_of_a_pass(cost: Cost, threads: Threads) -> float:

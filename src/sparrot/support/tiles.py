@@ -26,7 +26,8 @@ def ceilings(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) ->
     """
     a = r - cost.shift[rows]
     a = a + cost.margin(a, rows)
-    return np.nextafter(a.astype(np.float32), np.float32(np.inf))
+    with np.errstate(over="ignore"):  # too large is infinite
+        return np.nextafter(a.astype(np.float32), np.float32(np.inf))
 
 
 def leaf_maxima(x: FloatArray) -> FloatArray:

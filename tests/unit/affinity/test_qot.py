@@ -126,7 +126,7 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
         ({"solver": "simplex"}, "solver must be one of auto, newton"),
         ({"metric": "precomputed"}, "needs a square matrix"),
         ({"X": [[0, 1.0], [2, 0]], "metric": "precomputed"}, "symmetric.*\\(0, 1\\)"),
-        ({"metric": "no-such"}, "metric='no-such' does not work"),
+        ({"metric": "no-such"}, "metric='no-such' is not known"),
         ({"potential": np.zeros(3)}, "potential must be 31 finite numbers"),
         ({"n_jobs": 0}, "n_jobs must be a nonzero integer"),
     ],

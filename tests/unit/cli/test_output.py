@@ -1,6 +1,8 @@
 from argparse import Namespace
 
+import anndata
 import numpy as np
+import pandas as pd
 import pytest
 
 import sparrot
@@ -88,3 +90,56 @@ def test_without_its_figure_a_result_does_not_appear(tmp_path):
     with pytest.raises(sparrot.InvalidInputError, match="cannot be drawn"):
         write_results(asked(tmp_path, "labels.csv", "labels.png"), LABELS, fail)
     assert list(tmp_path.iterdir()) == []
+
+
+CALLED = [f"cell {k}" for k in range(40)]
+
+
+def write_named(path):
+    frame = pd.DataFrame(Y, index=CALLED, columns=["a", "b"])
+    if path.suffix == ".h5ad":
+        anndata.AnnData(frame).write_h5ad(path)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+
+
+def names_in(path):
+    if path.suffix == ".h5ad":
+        return anndata.read_h5ad(path).obs_names.tolist()
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path).index.tolist()
+    sep = "\t" if path.suffix == ".tsv" else ","
+    return pd.read_csv(path, sep=sep, index_col=0).index.tolist()
+
+
+@pytest.mark.parametrize("target", [".csv", ".tsv", ".parquet", ".h5ad"])
+@pytest.mark.parametrize("source", [".csv", ".tsv", ".parquet", ".h5ad"])
+def test_points_keep_their_names(source, target, tmp_path):
+    options = asked(tmp_path, f"result{target}", source=f"points{source}")
+    write_named(options.path)
+    for table in (TABLE, LABELS):
+        write_results(options, table, lambda: None)
+        assert names_in(options.output) == CALLED
+    array = "obsm/X_map" if target == ".h5ad" else None
+    write_results(options, TABLE, lambda: None)
+    assert np.array_equal(sparrot.read_points(options.output, array=array), Y)
+
+
+def test_an_affinity_in_a_new_file_of_cells_has_their_names(tmp_path):
+    options = asked(tmp_path, "result.h5ad", source="points.csv")
+    write_named(options.path)
+    write_results(options, sparrot.qot(Y), lambda: None)
+    assert names_in(options.output) == CALLED
+    assert sparrot.load(options.output).kind == "qot"
+
+
+def test_mere_counts_are_no_names_and_edges_have_none(tmp_path):
+    options = asked(tmp_path, "result.csv", source="points.csv")
+    pd.DataFrame(Y, columns=["a", "b"]).to_csv(options.path)
+    write_results(options, TABLE, lambda: None)
+    assert options.output.read_text().startswith("map_1,map_2\n")
+    write_named(options.path)
+    write_results(options, sparrot.qot(Y), lambda: None)
+    assert options.output.read_text().startswith("i,j,weight\n")

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from sparrot.cli import main
@@ -54,8 +56,35 @@ def test_help_says_the_default_of_each_command(command, default, capsys):
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"completion"}))
 def test_every_command_that_works_can_be_quiet_or_speak_to_programs(command):
     needs = {"demo": [], "reproduce": ["sphere"]}.get(command, ["x.npy"])
-    options = parse([command, *needs, "--json", "-q", "-vv"])
-    assert (options.json, options.quiet, options.verbose) == (True, True, 2)
+    assert parse([command, *needs, "--json", "-q"]).quiet
+    options = parse([command, *needs, "--json", "-vv"])
+    assert (options.json, options.quiet, options.verbose) == (True, False, 2)
+
+
+def test_quiet_and_more_of_the_log_exclude_each_other(capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["affinity", "x.npy", "-q", "-vv"])
+    assert done.value.code == 2
+    assert "not allowed with argument -q" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        (["affinity", "x.npy", "--bad"], "affinity"),
+        (["embed", "x.npy", "--components", "many"], "embed"),
+        (["affinty", "x.npy"], None),
+    ],
+)
+def test_programs_get_wrong_usage_as_json_too(typed, command, capsys):
+    with pytest.raises(SystemExit) as done:
+        main([*typed, "--json"])
+    assert done.value.code == 2
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["command"], told["exit_code"]) == (command, 2)
+    assert told["error"] in said.err
+    assert said.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,19 @@
 """Few coordinates as a filter: never wrong, and taken only where they are worth it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
-from sparrot.cost import PointCost
-from sparrot.cost.directions import filter_directions, leading_directions, with_rest
+from sparrot.cost import PointCost, make_cost
+from sparrot.cost.directions import (
+    _sample,
+    filter_directions,
+    leading_directions,
+    with_rest,
+)
 from sparrot.engine import Threads
 from sparrot.support import screen
 
@@ -93,3 +100,24 @@ def test_points_in_a_file_keep_only_the_coordinates_of_the_filter(tmp_path):
     cost.bounds(slice(0, 100), cost, slice(50), tile)
     assert cost._z._z is None
     assert cost._z._y.shape[1] < 30
+
+
+@pytest.mark.parametrize("n", [10, 1500, 2047, 3071, 100_000])
+def test_samples_are_spread_over_all_points_and_differ(n):
+    X = np.arange(float(n))[:, None]
+    one, other = _sample(X, 0).ravel(), _sample(X, 1).ravel()
+    assert len(one) == len(other) == min(1024, n // 2)
+    assert not set(one) & set(other)
+    for sample in (one, other):
+        assert sample.min() <= n / 1000 + 1
+        assert sample.max() >= n - n / 1000 - 2
+
+
+def test_points_in_a_file_are_not_copied_as_a_whole(tmp_path):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(50_000, 60)).astype("f4"))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    tracemalloc.start()
+    make_cost(X, "sqeuclidean")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 4

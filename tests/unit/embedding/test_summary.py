@@ -77,6 +77,22 @@ def test_a_perplexity_is_met_by_the_chosen_step():
     assert abs(s.steps[s.chosen].perplexity.mean() - 20) < 0.2
 
 
+def test_the_search_and_its_neighbours_are_those_of_the_path():
+    X = points("spiral")
+    nearest = sparrot.KNeighborsTransformer(n_neighbors=40)
+    s = sparrot.summarise(X, 0.1, each_side=1, search="approximate", neighbours=nearest)
+    assert s.search == "approximate"
+    for step in s.steps:
+        a = sparrot.qot(X, step.eps, search="approximate", neighbours=nearest)
+        assert not step.certificate.exact
+        assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)  # as without a search
+
+
+def test_as_many_steps_as_the_solver_may_take_are_passed_on():
+    with pytest.raises(sparrot.NotConvergedError):
+        sparrot.summarise(points("spiral"), max_iter=1)
+
+
 def test_warnings_are_kept_with_their_step_and_not_raised():
     X = np.vstack([points("gaussian"), np.full((1, 30), 1e4)])
     with warnings.catch_warnings():

@@ -1,4 +1,5 @@
 import gzip
+from pathlib import Path
 
 import anndata
 import numpy as np
@@ -125,6 +126,8 @@ def test_arrays_are_named(tmp_path):
     assert sparrot.read_points(tmp_path / "a.npz", array="right") == pytest.approx(2 * X)
     with pytest.raises(InvalidInputError, match=r"which array.*left \(6, 3\), right \(6, 3\)"):
         sparrot.read_points(tmp_path / "a.npz")
+    with pytest.raises(InvalidInputError, match=r"has no 'z'\. It has left \(6, 3\), right"):
+        sparrot.read_points(tmp_path / "a.npz", array="z")
     cells = anndata.AnnData(X, obsm={"X_pca": 3 * X}, layers={"raw": sp.csr_matrix(SPARSE)})
     cells.write_h5ad(tmp_path / "a.h5ad")
     assert sparrot.read_points(tmp_path / "a.h5ad", array="obsm/X_pca") == pytest.approx(3 * X)
@@ -142,8 +145,11 @@ def test_arrays_are_named(tmp_path):
         ("a.csv", "", "is empty"),
         ("a.csv", "a,b\n", "no rows of numbers"),
         ("a.csv", "cell,a,kind\nx,1,red\n", r"'kind' \('red'\)"),
-        ("a.csv", "a,b\n1,2\n3,\n", "not a table of numbers"),
-        ("a.csv", "1,2\n3,4,5\n", "not a table of numbers"),
+        ("a.csv", "a,b\n1,2\n3,\n", r"'' at row 1, column 1 \(counted from 0 below the header\)"),
+        ("a.csv", "n,a,b\nx,1,2\ny,3,NA\n", "'NA' at row 1, column 1 .* is no number; impute"),
+        ("a.csv", "1,2\n3,4,5\n", "row 1 .* has 3 fields, and those before it 2; repair"),
+        ("a.csv", "n,a,b\nx,1,2\ny,3\n", "row 1 .* has 2 fields, and those before it 3; repair"),
+        ("a.csv", "a;b\n1,5;2,5\n", "separated by ';' and not ',': .* decimal points"),
         ("a.csv", "1,2\n3,nan\n", "NaN at row 1, column 1"),
         ("a.csv", "cell\nx\n", "there are none"),
         ("a.csv", "a;b\n1;2\n", "separated by ';' and not ','"),
@@ -216,6 +222,64 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_text("")
     with pytest.raises(sparrot.MissingExtraError, match=r"sparrot\[parquet\]"):
         sparrot.read_points(tmp_path / "a.parquet")
+
+
+COORDINATES = (
+    "%%MatrixMarket matrix coordinate real general\n% a remark\n2 3 2\n1 2 0.5\n2 3 1.25e-1"
+)
+
+
+@pytest.mark.parametrize("end", ["", "\n", " ", "\t", "\r", "\r\n", "\n\n"])
+def test_the_last_line_of_a_matrix_market_file_may_end_as_it_likes(tmp_path, end):
+    (tmp_path / "a.mtx").write_bytes((COORDINATES + end).encode())
+    (tmp_path / "a.mtx.gz").write_bytes(gzip.compress((COORDINATES + end).encode()))
+    for name in ("a.mtx", "a.mtx.gz"):
+        read = sparrot.read_points(tmp_path / name)
+        assert read.toarray().tolist() == [[0, 0.5, 0], [0, 0, 0.125]]
+
+
+@pytest.mark.parametrize("last", ["", "2", "2 3", "2 3 ", "2 3 1.25e", "2 3 1.25e-"])
+def test_a_matrix_market_file_that_was_cut_off_is_refused(tmp_path, last):
+    (tmp_path / "a.mtx").write_text(COORDINATES.replace("2 3 1.25e-1", last))
+    with pytest.raises(InvalidInputError, match="is not a whole"):
+        sparrot.read_points(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("%%MatrixMarket matrix array real general\n2 1\n1\n2e", "last entry is cut off: '2e'"),
+        ("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n", "has 2 of 3 entries"),
+        ("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2", "cut off: '2'"),
+        ("%%MatrixMarket matrix coordinate integer general\n2 2 4\n1 2 3\n", "has 1 of 4 entries"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2\n", "sizes are missing"),
+        ("%%MatrixMarket matrix coordinate", "no header"),
+        ("", "no header"),
+    ],
+)
+def test_a_matrix_market_file_that_is_not_whole_says_why(tmp_path, text, message):
+    (tmp_path / "a.mtx").write_text(text)
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.read_points(tmp_path / "a.mtx")
+
+
+def test_symmetric_matrix_market_files_have_half_of_their_entries(tmp_path):
+    S = (X[:3] + X[:3].T) / 2
+    for name, matrix in {"dense": S, "sparse": sp.coo_array(S)}.items():
+        scipy.io.mmwrite(tmp_path / f"{name}.mtx", matrix, precision=17, symmetry="symmetric")
+        read = sparrot.read_points(tmp_path / f"{name}.mtx")
+        assert np.array_equal(read.toarray() if sp.issparse(read) else read, S)
+
+
+@pytest.mark.parametrize("name", ["M.NPY", "A.NPZ", "BOTH.CSV", "P.Csv.GZ", "M.MTX", "M.H5AD"])
+def test_endings_in_capitals_are_endings(tmp_path, name):
+    small = tmp_path / name.lower()
+    save = {".npz": WRITERS["x.npz"], ".gz": WRITERS["both.csv"]}
+    others = {Path(known).suffix: writer for known, writer in reversed(WRITERS.items())}
+    (others | save)[small.suffix](small)
+    small.rename(tmp_path / name)
+    array = "X" if small.suffix in (".npz", ".h5ad") else None
+    assert sparrot.read_points(tmp_path / name, array=array) == pytest.approx(X, rel=1e-15)
 
 
 def test_real_files_are_read_as_they_are():

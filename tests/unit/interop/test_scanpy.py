@@ -3,6 +3,7 @@ from functools import partial
 
 import anndata
 import numpy as np
+import pandas as pd
 import pytest
 import scanpy as sc
 import scipy.sparse as sp
@@ -251,16 +252,43 @@ def test_a_changed_matrix_loses_its_certificate():
     sparrot.sc.neighbors(adata)
     W = adata.obsp["connectivities"]
     W.data[W.data < W.data.max() / 12] = 0  # as sc.tl.umap may do
-    with pytest.warns(AffinityWarning, match="was changed after it was made"):
+    with pytest.warns(AffinityWarning, match=r"was changed after it was made.*\(sc\.tl\.umap sets"):
         certificate = sparrot.sc.affinity(adata).certificate
     assert certificate.marginal_error == pytest.approx(abs(W.sum(axis=1) - 1).max())
     assert certificate.violation == np.inf
 
 
-def test_a_part_of_the_cells_is_no_affinity(done):
+@pytest.mark.parametrize("tool", ["affinity", "diffmap", "tsne", "umap"])
+def test_a_part_of_the_cells_is_no_affinity(done, tool):
     part = done[:100].copy()
     with pytest.raises(InvalidInputError, match="was an affinity of 700 points"):
-        sparrot.sc.affinity(part)
+        getattr(sparrot.sc, tool)(part)
+
+
+def test_parts_of_an_affinity_that_are_joined_lack_edges(done):
+    cells = np.arange(700)
+    parts = [done[cells < 300], done[cells >= 300]]
+    joined = anndata.concat(parts, uns_merge="same", pairwise=True)
+    with pytest.warns(AffinityWarning, match=r"\(edges are missing, as after anndata\.concat"):
+        sparrot.sc.affinity(joined)
+    with pytest.raises(InvalidInputError, match="of its points have lost all edges"):
+        sparrot.sc.diffmap(joined)
+
+
+def test_a_number_of_neighbours_alone_is_remarked_on(caplog):
+    sparrot.sc.neighbors(cloud(), 10, perplexity=20)
+    sparrot.sc.neighbors(cloud(), 10, eps=0.5)
+    sparrot.sc.neighbors(cloud())
+    assert not caplog.records
+    sparrot.sc.neighbors(cloud(), 10)
+    assert "n_neighbors=10 only affects the distances" in caplog.text
+    assert "use perplexity=" in caplog.text
+
+
+def test_the_start_of_a_layout_is_named(done):
+    message = r"a key of obsm \(X_pca\), got 'paga'"
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.umap(done, init_pos="paga")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +302,11 @@ def test_a_part_of_the_cells_is_no_affinity(done):
         ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
         ({"perplexity": 10, "eps": 1}, "not both"),
         ({"metric": "precomputed"}, "starts from points"),
-        ({"knn": True}, "qot has no parameter knn; it has eps, perplexity"),
+        ({"knn_": True}, "qot has no parameter knn_; it has eps, perplexity"),
+        ({"knn": True}, "no knn: a cell has as many neighbours as the data says, perplexity="),
+        ({"method": "umap"}, "no method: kind= chooses"),
+        ({"transformer": None}, "no transformer: .* neighbours="),
+        ({"metric_kwds": {}}, "no metric_kwds: .* metric='precomputed'"),
         ({"random_state": 1}, "no random_state: .* deterministic"),
         ({"hollow": False}, "affinity to themselves"),
     ],
@@ -287,7 +319,7 @@ def test_wrong_arguments_are_named(options, message):
 def test_tools_without_a_graph_say_what_to_run():
     with pytest.raises(InvalidInputError, match=r"run sparrot\.sc\.neighbors"):
         sparrot.sc.diffmap(cloud())
-    with pytest.raises(InvalidInputError, match="holds 0 affinities"):
+    with pytest.raises(InvalidInputError, match=r"holds 0 .* sparrot\.sc\.neighbors \(and not sc"):
         sparrot.sc.affinity(cloud())
     with pytest.raises(InvalidInputError, match="only \\[\\]"):
         sparrot.sc.affinity(cloud(), "mine")
@@ -295,7 +327,7 @@ def test_tools_without_a_graph_say_what_to_run():
 
 def test_what_is_no_anndata_is_named():
     X = np.zeros((5, 2))
-    for tool in (sparrot.sc.neighbors, sparrot.sc.affinity, sparrot.sc.diffmap, sparrot.sc.tsne):
+    for tool in (getattr(sparrot.sc, name) for name in sparrot.sc.__all__):
         with pytest.raises(InvalidInputError, match="adata must be an AnnData, got ndarray"):
             tool(X)
 
@@ -317,7 +349,7 @@ def test_the_module_is_imported_by_its_name():
     import sparrot.sc as module
 
     assert module is sparrot.sc
-    assert set(module.__all__) == {"affinity", "diffmap", "neighbors", "tsne"}
+    assert set(module.__all__) == {"affinity", "diffmap", "neighbors", "tsne", "umap"}
 
 
 def test_the_diffusion_map_of_a_graph_of_scanpy_is_scanpys(pbmc):
@@ -472,3 +504,53 @@ def test_principal_components_of_a_layer_are_those_of_the_layer():
     assert "PCs" not in adata.varm
     W = sparrot.qot(model.obsm["X_pca"], perplexity=10).matrix
     assert (adata.obsp["connectivities"] != W).nnz == 0
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, pd.DataFrame])
+@pytest.mark.parametrize("n_pcs", [None, 4])
+def test_a_representation_may_be_sparse_or_a_table(form, n_pcs):
+    dense, other = cloud(), cloud()
+    dense.obsm["R"] = dense.X
+    other.obsm["R"] = form(dense.X) if form is not pd.DataFrame else frame(dense)
+    for adata in (dense, other):
+        sparrot.sc.neighbors(adata, use_rep="R", n_pcs=n_pcs)
+    assert (dense.obsp["connectivities"] != other.obsp["connectivities"]).nnz == 0
+
+
+def frame(adata):
+    return pd.DataFrame(adata.X, index=adata.obs_names, columns=list("abcdef"))
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+def test_what_is_not_finite_is_named_by_its_place(form):
+    wide = cloud(80, 60)
+    X = np.array(wide.X)
+    X[3, 2] = np.nan
+    wide.layers["counts"] = form(X)
+    bad = anndata.AnnData(form(X), obsm={"X_pca": X[:, :10]})
+    with pytest.raises(InvalidInputError, match=r"adata\.obsm\['X_pca'\] contains NaN at row 3"):
+        sparrot.sc.neighbors(bad)
+    with pytest.raises(InvalidInputError, match=r"adata\.X contains NaN at row 3, column 2"):
+        sparrot.sc.neighbors(bad, use_rep="X")
+    with pytest.raises(InvalidInputError, match=r"adata\.layers\['counts'\] has 1 .* column '2'"):
+        sparrot.sc.neighbors(wide, layer="counts")
+    del bad.obsm["X_pca"]
+    with pytest.raises(InvalidInputError, match=r"adata\.X has 1 entries .* column '2'"):
+        sparrot.sc.neighbors(bad)
+    bad.var["highly_variable"] = np.arange(60) != 2
+    sparrot.sc.neighbors(bad, n_pcs=10)  # PCA passes that column over
+    assert np.isfinite(bad.obsm["X_pca"]).all()
+
+
+def test_a_graph_of_scanpy_takes_the_place_of_ours_and_the_other_way_round(pbmc):
+    adata, theirs = bare(pbmc), bare(pbmc)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    for cells in (adata, theirs):
+        sc.pp.neighbors(cells, use_rep="X_pca", method="gauss")
+        sparrot.sc.diffmap(cells)
+    assert (adata.obsp["connectivities"] != theirs.obsp["connectivities"]).nnz == 0
+    assert np.array_equal(adata.obsm["X_diffmap"], theirs.obsm["X_diffmap"])
+    with pytest.raises(InvalidInputError, match="holds 0 affinities"):
+        sparrot.sc.affinity(adata)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    assert sparrot.sc.affinity(adata).check(adata.obsm["X_pca"]).violation <= 1e-9

@@ -2,6 +2,7 @@ import anndata
 import numpy as np
 import pytest
 import scanpy as sc
+from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from problems import points
@@ -10,6 +11,9 @@ from sparrot.errors import InvalidInputError
 FIELDS = ("kind", "mean_cost", "metric", "eps", "q", "certificate", "history", "solver", "n_solves")
 MAKERS = {
     "qot": lambda X: sparrot.qot(X, 0.5),
+    "approximate qot": lambda X: sparrot.qot(
+        X, 0.5, search="approximate", neighbours=KNeighborsTransformer(n_neighbors=30)
+    ),
     "eot": sparrot.eot,
     "sparse eot": lambda X: sparrot.eot(X, 0.1, drop=1e-3),
     "tsallis": lambda X: sparrot.tsallis(X, 0.5, q=0.3),
@@ -42,6 +46,9 @@ def test_what_is_saved_is_loaded(tmp_path, kind, suffix):
     else:
         assert_same(a, b)
     assert list(tmp_path.iterdir()) == [path]
+    if a.certificate is not None:
+        assert b.certificate == a.certificate
+        assert (b.certificate.missed_rows > 0) == (kind == "approximate qot")
     if kind == "qot":
         assert b.check(X).violation <= 1e-10
         with pytest.raises(ValueError, match="read-only"):

@@ -1,5 +1,4 @@
 import json
-import re
 from base64 import b64decode
 from html.parser import HTMLParser
 
@@ -106,9 +105,9 @@ def test_the_lines_on_the_page_make_it_again(summary, tmp_path, monkeypatch):
 
 
 def test_what_differs_from_the_default_is_in_the_lines():
-    s = sparrot.summarise(X, metric="cosine", tol=1e-6, each_side=1, span=2.0)
+    s = sparrot.summarise(X, metric="cosine", tol=1e-6, each_side=1, span=2.0, search="auto")
     code = content(sparrot.report.render(s))["steps"][0]["code"]
-    assert re.search(r"sparrot.qot\(X, eps=0.5, metric='cosine', tol=1e-06\)", code)
+    assert "sparrot.qot(X, eps=0.5, metric='cosine', tol=1e-06, search='auto')" in code
     assert "each_side=1, span=2.0" in code
 
 

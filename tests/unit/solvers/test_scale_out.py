@@ -1,6 +1,7 @@
 """Sets too large to look at every pair, and runs too long to lose."""
 
 import logging
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 import sparrot
-from problems import points
+from problems import half_squared, points
 from sparrot.affinity.diagnostics import signs_of_poor_choice
 from sparrot.affinity.scale import Scale
 from sparrot.cost import PointCost
@@ -207,3 +208,41 @@ def test_a_path_may_be_approximate_too():
         assert not a.certificate.exact
         assert a.certificate.marginal_error <= 1e-8
         assert abs(a.matrix - sparrot.qot(X, eps).matrix).sum() < 0.01 * len(X)
+
+
+def share_of_rows_with_a_missed_pair(a, X):
+    scores = a.potential[:, None] + a.potential - half_squared(X)
+    np.fill_diagonal(scores, -1)
+    missed = (scores > 1e-9 * a.eps) & (a.matrix.toarray() == 0)
+    return missed.any(axis=1).mean()
+
+
+def test_bounds_on_missed_rows_hold_along_a_path_and_for_a_perplexity():
+    X = np.random.default_rng(0).standard_normal((3000, 12))
+    arguments = {"search": "approximate", "neighbours": KNeighborsTransformer(n_neighbors=2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sparrot.AffinityWarning)
+        found = list(sparrot.qot_path(X, [0.1, 0.098, 0.096, 0.094], **arguments))
+        found.append(sparrot.qot(X, perplexity=15, **arguments))
+    for a in found:
+        share = share_of_rows_with_a_missed_pair(a, X)
+        assert 0 < share <= a.certificate.missed_rows < 2 * share + 0.01
+        assert a.certificate.violation > 0
+
+
+def test_a_pool_that_does_not_fit_in_memory_is_refused():
+    X = points("swiss-roll", 3000)
+    with pytest.raises(sparrot.NotEnoughMemoryError, match="pairs of 3000 points"):
+        sparrot.qot(X, 1.0, search="approximate", neighbours=few_neighbours(), max_memory=5e6)
+
+
+def test_huge_potentials_are_a_poor_start_but_no_error():
+    X = points("gaussian", 1600)
+    a = sparrot.qot(X, 0.5, potential=np.full(1600, 1e300))
+    assert abs(a.matrix - sparrot.qot(X, 0.5).matrix).max() < 1e-7
+
+
+def test_rounding_is_named_where_it_keeps_newton_from_its_aim():
+    X = np.random.default_rng(0).random((200, 2))
+    with pytest.raises(sparrot.NotConvergedError, match="rounding alone makes"):
+        sparrot.qot(X, 1e-13)
