@@ -143,7 +143,7 @@ def test_without_data_an_experiment_says_what_is_missing(name, monkeypatch, tmp_
 def test_the_page_has_the_sentences_of_the_claims(name):
     skip_without_data(name)
     page = PAGE.read_text()
-    section = page.split(f"\n({name})=\n")[1].split("\n## ", 2)[1]
+    section = page.split(f"\n({name})=\n## ")[1].split("\n## ")[0]
     sentences = {claim.sentence for claim in tiny(name)[1]}
     rows = [line.split(" | ")[0][2:] for line in section.splitlines() if line.startswith("| ")]
     on_page = {row.replace("\\|", "|") for row in rows[2:]}
