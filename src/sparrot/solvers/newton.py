@@ -68,7 +68,8 @@ def newton(
             state = dual.state(u)
             continue
         step = _direction(state, error)
-        found = _search(dual, u, state, step)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
+            found = _search(dual, u, state, step)
         if found is None:  # rounding: no step of any length improves
             break
         u, state = found
@@ -118,8 +119,7 @@ def _search(
     while t >= _SHORTEST:
         there = u + t * step
         trial = dual.state(there)
-        with np.errstate(invalid="ignore"):  # a step so long that it overflows is too long
-            slope_there = float(trial.gradient @ step)
+        slope_there = float(trial.gradient @ step)
         if slope_there <= 0:
             return _stretch(dual, u, step, t, there, trial, slope)
         gain = state.value - trial.value
