@@ -44,9 +44,11 @@ def filter_directions(X: PointArray, centre: FloatArray, V: FloatArray) -> Float
     that pass it by the filter must be looked at exactly.
     """
     p = X.shape[1]
+    if p <= _SIZES[0] or len(X) < _SAMPLE:
+        return None
     z = _sample(X, 1) - centre
     Y, h = z @ V, np.square(z).sum(axis=1) / 2
-    rows = slice(0, min(_ROWS, len(z) - 1))
+    rows = slice(0, _ROWS)
     C = h[rows, None] + h - z[rows] @ z.T
     threshold = np.partition(C, min(_NEAREST, len(z) - 1), axis=1)[
         :, min(_NEAREST, len(z) - 1), None
