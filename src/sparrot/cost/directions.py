@@ -19,7 +19,7 @@ _SAMPLE = 1024  # points that find the directions, and as many that judge them
 _ROWS = 128  # of these are held against all of them
 _NEAREST = 1  # rank of the neighbour whose cost a filter is tried at
 _SIZES = (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
-_WORTH = 0.9  # share of the time that a filter may take
+_WORTH = 0.75  # share of the time that a filter may take
 # Time in units of one coordinate of one pair in a tile: what a tile costs without any, and what an
 # exact cost takes, with any number of coordinates and for each of them.
 _TILE, _EXACT, _EXACT_COORDINATE = 35.0, 400.0, 35.0
