@@ -18,6 +18,7 @@ _COARSE = 1e-2  # marginal error while the pool still grows
 _ROUNDS = 8
 _STEPS = 40  # of Newton's method in one round; a pool that is too small has no solution
 _ENOUGH = 1e-2  # new pairs a point below which the pool is taken as complete
+_SWEEPS = 6  # damped levels over the pool
 _SAMPLE = 1000  # rows checked against all points
 _SEED = 20_240_817  # of the samples, and of nothing else
 _LARGEST_PART = 40_000  # points that give the first potentials
@@ -70,8 +71,8 @@ class PooledSet:
         return found, self._pool.sample(found.u, found.plan, _SAMPLE, self._rng)
 
     def _first_guess(self, link: Link, mass: float) -> Guess:
-        """From parts; the pool takes in neighbours of neighbours below those ceilings."""
-        guess = guess_from_parts(
+        """From parts, and then damped levels over the pool: small parts are too high by far."""
+        u = guess_from_parts(
             self._pool.cost,
             link,
             mass,
@@ -80,10 +81,12 @@ class PooledSet:
             self._progress,
             self._max_memory,
             _LARGEST_PART,
-        )
-        new = self._pool.grow(None, guess.u + guess.slack)
-        _LOG.info("neighbours of neighbours: %d new pairs of %d", new, len(self._pool.pairs))
-        return guess
+        ).u
+        every = np.arange(len(u), dtype=np.int32)
+        for _ in range(_SWEEPS):
+            v = self._pool.levels(u, every, link, mass)
+            u = (u + np.where(np.isfinite(v), v, u)) / 2
+        return self._near(u, link, mass)
 
     def _grow(self, link: Link, mass: float, guess: Guess) -> Guess:
         """Solve coarsely and add neighbours of neighbours, until little is new."""

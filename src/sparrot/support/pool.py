@@ -81,16 +81,12 @@ class Pool:
         """Levels of some rows over the pool."""
         return self._support.levels(rows, u, link, mass, self.threads)
 
-    def grow(self, plan: csr_array | None, r: FloatArray) -> int:
-        """Add the pairs of S(r) whose points share a partner in the plan; how many are new.
-
-        Without a plan, a partner in the pool.
-        """
+    def grow(self, plan: csr_array, r: FloatArray) -> int:
+        """Add the pairs of S(r) whose points share a partner in the plan; how many are new."""
         from sparrot.kernels import second_neighbours
 
         s, X = self._support, self.cost.points
-        graph = s if plan is None else plan
-        indptr, indices = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
+        indptr, indices = plan.indptr.astype(np.int64), plan.indices.astype(np.int32, copy=False)
         scale = 0.5 / self.cost.unit
 
         def block(start: int) -> Pairs:
