@@ -50,9 +50,7 @@ def filter_directions(X: PointArray, centre: FloatArray, V: FloatArray) -> Float
     Y, h = z @ V, np.square(z).sum(axis=1) / 2
     rows = slice(0, _ROWS)
     C = h[rows, None] + h - z[rows] @ z.T
-    threshold = np.partition(C, min(_NEAREST, len(z) - 1), axis=1)[
-        :, min(_NEAREST, len(z) - 1), None
-    ]
+    threshold = np.partition(C, _NEAREST, axis=1)[:, _NEAREST, None]  # the point itself is first
 
     def time(size: int, cost: FloatArray) -> float:
         return _TILE + size + float(np.mean(cost <= threshold)) * (_EXACT + _EXACT_COORDINATE * p)

@@ -20,14 +20,13 @@ from sparrot.errors import NotEnoughMemoryError
 from sparrot.solvers.dual import SparseDual
 from sparrot.solvers.newton import NewtonResult, newton
 from sparrot.solvers.search import Search
-from sparrot.support import Link, Pairs, Support
+from sparrot.support import PAIR_BYTES, Link, Pairs, Support
 from sparrot.types import FloatArray, IntArray
 
 LOOSE = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
-_PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 FEWER_NEIGHBOURS = (
     "take a smaller eps, or a perplexity instead (outliers inflate the mean cost that eps is "
@@ -201,7 +200,7 @@ class ActiveSet:
 
     def _screen(self, r: FloatArray, rows: IntArray | None) -> Pairs:
         n = self.cost.n
-        limit = memory_budget(self.max_memory) / _PAIR_BYTES
+        limit = memory_budget(self.max_memory) / PAIR_BYTES
 
         def report(done: int, total: int, found: int) -> None:
             if found > limit:
@@ -221,7 +220,7 @@ class ActiveSet:
         """Refuse a problem with too many neighbours a row before it begins."""
         pairs = neighbours * self.cost.n / 2
         require_memory(
-            _SPARE * pairs * _PAIR_BYTES,
+            _SPARE * pairs * PAIR_BYTES,
             what=f"about {neighbours:.0f} neighbours a row of {self.cost.n} points",
             remedy=FEWER_NEIGHBOURS,
             max_memory=self.max_memory,

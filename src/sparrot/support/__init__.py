@@ -9,11 +9,12 @@ from sparrot.support.levels import (
 )
 from sparrot.support.link import QUADRATIC, Link, tsallis_link
 from sparrot.support.nearest import nearest
-from sparrot.support.pairs import Pairs, Support, compressed, number_of_pairs
+from sparrot.support.pairs import PAIR_BYTES, Pairs, Support, compressed, number_of_pairs
 from sparrot.support.pool import Pool, Sample, neighbour_graph
 from sparrot.support.screening import screen, seconds_of_a_pass
 
 __all__ = [
+    "PAIR_BYTES",
     "QUADRATIC",
     "Link",
     "Pairs",

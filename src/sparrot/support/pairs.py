@@ -11,6 +11,7 @@ from sparrot.engine import Threads
 from sparrot.support.link import Link
 from sparrot.types import BoolArray, FloatArray, IntArray
 
+PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 _ROWS = 4096  # rows of a block
 
 

@@ -19,12 +19,11 @@ from sparrot.engine import Threads, memory_budget
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.extras import load_extra
 from sparrot.support.link import Link
-from sparrot.support.pairs import Pairs, Support
+from sparrot.support.pairs import PAIR_BYTES, Pairs, Support
 from sparrot.support.screening import screen
 from sparrot.types import BoolArray, FloatArray, IntArray, PointArray
 
 _ROWS = 4096  # rows of a block
-_PAIR_BYTES = 80  # of one pair at the peak, all copies counted
 _ROUNDING = 1e-14  # of a score, relative to what it is the difference of
 _CONFIDENCE = 0.95
 _NEIGHBOURS = 30  # of each point in the graph that a pool starts from
@@ -105,7 +104,7 @@ class Pool:
 
         pieces: list[Pairs] = []
         n_pairs = len(self.pairs)
-        limit = memory_budget(self.max_memory) / _PAIR_BYTES
+        limit = memory_budget(self.max_memory) / PAIR_BYTES
         for piece in self.threads.map(block, range(0, self.cost.n, _ROWS)):
             pieces.append(piece)
             n_pairs += len(piece)

@@ -8,12 +8,33 @@ import numpy as np
 
 from sparrot.extras import load_extra
 from sparrot.plot.labels import in_order
-from sparrot.plot.paper.look import METHODS, best_line, curve_with_band
+from sparrot.plot.paper.look import METHODS, best_line, curve_with_band, panel
 from sparrot.plot.style import SEQUENTIAL, colours
 
+SHOWN = ("QOT", "EOT")
 _BY_NEIGHBOURS = ("k-NN",)
 _UNIFORM = "affinity, times N"
 _LABELS = {"nmi": "NMI", "angle": "angle to the template (rad)"}
+
+
+def overview(top: Any, below: Any, numbers: dict[str, Any], title: str, caption: str) -> None:
+    """Panels a to f of two subfigures: points, perplexities, affinities; eigenvectors below."""
+    shown = numbers["shown"]
+    labels = np.asarray(shown["labels"])
+    panels = top.subplots(1, 4, width_ratios=(1.1, 1.1, 1, 1))
+    points(panels[0], numbers["principal"], labels)
+    panels[0].set(xlabel="PC 1", ylabel="PC 2")
+    panel(panels[0], "a", title)
+    perplexities(panels[1], shown)
+    panel(panels[1], "b", "effective neighbours")
+    sizes = np.unique(labels, return_counts=True)[1]
+    images(top, panels[2:], [shown[method]["image"] for method in SHOWN], sizes)
+    for axes, letter, method in zip(panels[2:], "cd", SHOWN, strict=True):
+        panel(axes, letter, rf"{method}, $\varepsilon$ = {shown[method]['eps']:.2g}")
+    rows = below.subplots(2, len(shown["QOT"]["vectors"][0]), sharex=True)
+    for row, letter, method in zip(rows, "ef", SHOWN, strict=True):
+        eigenvectors(row, shown[method]["vectors"], labels, method, letter)
+    below.supxlabel(f"{caption}; triangles: beyond the limits", fontsize=9)
 
 
 def points(axes: Any, Y: Any, labels: Any, *, size: float = 5, legend: bool = True) -> None:
@@ -51,7 +72,7 @@ def within_limits(axes: Any, Y: Any, percent: float = 1.0) -> Any:
 
 def perplexities(axes: Any, found: dict[str, Any]) -> None:
     """Distributions of the effective number of neighbours, with their common mean."""
-    values = {m: np.asarray(found[m]["perplexity"]) for m in ("QOT", "EOT")}
+    values = {m: np.asarray(found[m]["perplexity"]) for m in SHOWN}
     high = max(np.percentile(v, 99.5) for v in values.values())  # where the axis ends
     bins = np.linspace(0, high, 50)
     for method, v in values.items():

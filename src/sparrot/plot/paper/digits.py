@@ -7,18 +7,9 @@ from typing import Any
 import numpy as np
 
 from sparrot.extras import load_extra
-from sparrot.plot.paper.clusters import (
-    eigenvectors,
-    images,
-    perplexities,
-    points,
-    score_curves,
-    within_limits,
-)
+from sparrot.plot.paper.clusters import SHOWN, overview, points, score_curves, within_limits
 from sparrot.plot.paper.look import panel, paper_style
 from sparrot.plot.style import SEQUENTIAL
-
-_SHOWN = ("QOT", "EOT")
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -28,24 +19,10 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
-    shown = numbers["shown"]
-    labels = np.asarray(shown["labels"])
-    sizes = np.unique(labels, return_counts=True)[1]
     figure = plt.figure(figsize=(13, 9.4), layout="constrained")
     top, middle, bottom = figure.subfigures(3, 1, height_ratios=(1.2, 1, 1.2))
-    panels = top.subplots(1, 4, width_ratios=(1.1, 1.1, 1, 1))
-    points(panels[0], numbers["principal"], labels)
-    panels[0].set(xlabel="PC 1", ylabel="PC 2")
-    panel(panels[0], "a", f"{len(labels)} images")
-    perplexities(panels[1], shown)
-    panel(panels[1], "b", "effective neighbours")
-    images(top, panels[2:], [shown[method]["image"] for method in _SHOWN], sizes)
-    for axes, letter, method in zip(panels[2:], "cd", _SHOWN, strict=True):
-        panel(axes, letter, rf"{method}, $\varepsilon$ = {shown[method]['eps']:.2g}")
-    rows = middle.subplots(2, len(shown["QOT"]["vectors"][0]), sharex=True)
-    for row, letter, method in zip(rows, "ef", _SHOWN, strict=True):
-        eigenvectors(row, shown[method]["vectors"], labels, method, letter)
-    middle.supxlabel("images, by digit; triangles: beyond the limits", fontsize=9)
+    title = f"{len(numbers['shown']['labels'])} images"
+    overview(top, middle, numbers, title, "images, by digit")
     for axes, letter, key in zip(bottom.subplots(1, 2), "gh", ("nmi", "angle"), strict=True):
         score_curves(axes, numbers["score_bands"], key)
         panel(axes, letter, {"nmi": "spectral clustering", "angle": "eigenspaces"}[key])
@@ -56,13 +33,13 @@ def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
 def _layouts(plt: Any, numbers: dict[str, Any]) -> Any:
     figure, panels = plt.subplots(1, 4, figsize=(17, 4.4), layout="constrained")
     shown = numbers["shown"]
-    for axes, letter, method in zip(panels[:2], "ab", _SHOWN, strict=True):
+    for axes, letter, method in zip(panels[:2], "ab", SHOWN, strict=True):
         inside = within_limits(axes, shown[method]["layout"])
         points(axes, inside, shown["labels"], legend=method == "QOT")
         axes.set(xlabel="MDS 1", ylabel="MDS 2")
         panel(axes, letter, f"{method}: all digits")
     correlations = {row["method"]: row["slant"] for row in numbers["ones"] if row["seed"] == 0}
-    for axes, letter, method in zip(panels[2:], "cd", _SHOWN, strict=True):
+    for axes, letter, method in zip(panels[2:], "cd", SHOWN, strict=True):
         drawn = _slants(axes, numbers["slants"][method], numbers["images"])
         panel(axes, letter, f"{method}: the ones, |r| = {correlations[method]:.2f}")
     figure.colorbar(drawn, ax=panels[-1], label="slant (rad)")

@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot.plot.paper.clusters import (
-    eigenvectors,
-    images,
-    perplexities,
-    points,
-    score_curves,
-)
+from sparrot.plot.paper.clusters import overview, score_curves
 from sparrot.plot.paper.look import METHODS, curve_with_band, panel, paper_style
 
 
@@ -27,24 +21,10 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _affinities(plt: Any, numbers: dict[str, Any]) -> Any:
-    shown = numbers["shown"]
-    labels = shown["labels"]
     figure = plt.figure(figsize=(13, 6.2), layout="constrained")
     top, bottom = figure.subfigures(2, 1, height_ratios=(1.25, 1))
-    panels = top.subplots(1, 4, width_ratios=(1.1, 1.1, 1, 1))
-    points(panels[0], numbers["principal"], labels)
-    panels[0].set(xlabel="PC 1", ylabel="PC 2")
-    panel(panels[0], "a", f"three Gaussians, d = {shown['d']}")
-    perplexities(panels[1], shown)
-    panel(panels[1], "b", "effective neighbours")
-    pixels = [shown[method]["image"] for method in ("QOT", "EOT")]
-    images(top, panels[2:], pixels, np.bincount(labels))
-    for axes, letter, method in zip(panels[2:], "cd", ("QOT", "EOT"), strict=True):
-        panel(axes, letter, rf"{method}, $\varepsilon$ = {shown[method]['eps']:.2g}")
-    rows = bottom.subplots(2, 5, sharex=True)
-    for row, letter, method in zip(rows, "ef", ("QOT", "EOT"), strict=True):
-        eigenvectors(row, shown[method]["vectors"], labels, method, letter)
-    bottom.supxlabel("points, by cluster; triangles: beyond the limits", fontsize=9)
+    title = f"three Gaussians, d = {numbers['shown']['d']}"
+    overview(top, bottom, numbers, title, "points, by cluster")
     return figure
 
 
