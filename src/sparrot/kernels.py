@@ -55,6 +55,57 @@ def find_hits(G: Array, b: Array, t: Array, rows: Array, columns: Array) -> int:
     return count
 
 
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _between(low: Array, high: Array, low_2: Array, high_2: Array) -> Any:
+    """The squared distance between two boxes, given by their edges."""
+    total = np.float32(0)
+    for c in range(len(low)):
+        d = max(max(low[c] - high_2[c], low_2[c] - high[c]), np.float32(0))
+        total += d * d
+    return total
+
+
+@njit(nogil=True, cache=True)
+def within_boxes(
+    low: Array,
+    high: Array,
+    r: Array,
+    error: Array,
+    leaf_low: Array,
+    leaf_high: Array,
+    leaf_u: Array,
+    leaf_error: Array,
+    y: Array,
+    u: Array,
+    y_error: Array,
+    wider: float,
+    size: int,
+    first: int,
+    out: Array,
+) -> int:
+    """List the points y from `first` on that are near one of the boxes `low`, `high`.
+
+    Near means `r + u > d^2 / 2`, with the distance d shortened by the errors of both and by the
+    factor `wider`. The points are in boxes themselves, `size` to each. Returns their number.
+    """
+    count = 0
+    near = np.empty(len(r), np.bool_)
+    for leaf in range(first // size, len(leaf_u)):
+        for b in range(len(r)):
+            t = np.sqrt(2 * max(r[b] + leaf_u[leaf], 0.0)) + error[b] + leaf_error[leaf]
+            d = _between(low[b], high[b], leaf_low[leaf], leaf_high[leaf])
+            near[b] = not d > wider * t * t
+        for j in range(max(leaf * size, first), min((leaf + 1) * size, len(y))):
+            for b in range(len(r)):
+                if near[b]:
+                    t = np.sqrt(2 * max(r[b] + u[j], 0.0)) + error[b] + y_error[j]
+                    if not _between(low[b], high[b], y[j], y[j]) > wider * t * t:
+                        out[count] = j
+                        count += 1
+                        break
+    return count
+
+
 @njit(nogil=True, cache=True)
 def row_kth(Q: Array, b: Array, k: int, out: Array) -> None:
     """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j.

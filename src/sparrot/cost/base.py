@@ -34,17 +34,23 @@ class Cost(Protocol):
         """
 
     def bounds(
-        self, rows: IntArray | slice, other: Self, columns: slice, out: Float32Array
+        self,
+        rows: IntArray | slice,
+        other: Self,
+        columns: IntArray | slice,
+        out: Float32Array,
     ) -> None:
         """Write upper bounds on a tile of products, which may be cheaper than the products."""
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other, if there is one to gain by."""
 
-    def gaps(self, leaf: int, other: Self) -> FloatArray:
-        """Lower bounds on the costs between one leaf here and every leaf of `other`.
+    def within(
+        self, rows: IntArray, r: FloatArray, other: Self, u: FloatArray, first: int = 0
+    ) -> IntArray:
+        """The points of `other`, from `first` on, that may have `r_i + u_j > C_ij` with a row i.
 
-        A leaf is `LEAF` consecutive points.
+        `r` is one number for each of the rows, `u` one for each point of `other`.
         """
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:

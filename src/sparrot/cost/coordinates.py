@@ -66,6 +66,11 @@ class Coordinates:
                     self._y[k : k + _BLOCK] = with_rest(z @ V, np.square(z).sum(axis=1))
         return self.all(rows) if self._y is None else self._y[rows]
 
+    def in_memory(self) -> bool:
+        """Whether the few coordinates are, so that they can be looked at again and again."""
+        with self._lock:
+            return self._filter_directions() is not None or not is_mapped(self._X)
+
     def _filter_directions(self) -> FloatArray | None:
         if not self._judged:
             self._filter = filter_directions(self._X, self._centre, self.leading()[0])

@@ -7,7 +7,6 @@ from hashlib import blake2b
 import numpy as np
 
 from sparrot.cost.base import FLOAT32_ROUNDING
-from sparrot.cost.order import LEAF
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 
@@ -30,7 +29,11 @@ class MatrixCost:
         self.shift: FloatArray = np.zeros(self.n)
 
     def products(
-        self, rows: IntArray | slice, other: MatrixCost, columns: slice, out: Float32Array
+        self,
+        rows: IntArray | slice,
+        other: MatrixCost,
+        columns: IntArray | slice,
+        out: Float32Array,
     ) -> None:
         """Write the negated costs in float32."""
         block = self._C[np.ix_(self._index[rows], other._index[columns])]
@@ -39,11 +42,13 @@ class MatrixCost:
     bounds = products
 
     def order(self) -> None:
-        """None: a matrix has no balls."""
+        """None: a matrix has no boxes."""
 
-    def gaps(self, leaf: int, other: MatrixCost) -> FloatArray:
-        """No bound at all."""
-        return np.full(-(-other.n // LEAF), -np.inf)
+    def within(
+        self, rows: IntArray, r: FloatArray, other: MatrixCost, u: FloatArray, first: int = 0
+    ) -> IntArray:
+        """All points: nothing is known of a matrix without looking at it."""
+        return np.arange(first, other.n, dtype=np.int32)
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Bound the rounding of `a_i + a_j - C_ij` by a term for each point."""

@@ -1,8 +1,8 @@
 """An order of the points in which near ones stand next to each other.
 
-Consecutive points then fill a small ball, and a ball that is far from another needs no tile: all
-its pairs are ruled out by one bound. The order comes from halving the points again and again along
-the direction in which they spread most. Where no few directions hold much of the spread, balls
+Consecutive points then fill a small box, and what is far from a box needs no tile: all these pairs
+are ruled out by one bound. The order comes from halving the points again and again along
+the direction in which they spread most. Where no few directions hold much of the spread, boxes
 overlap whatever the order, and none is made.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sparrot.types import FloatArray, IntArray, PointArray
 
-LEAF = 256  # consecutive points that share a ball
+LEAF = 256  # consecutive points that share a box
 _DIRECTIONS = 12  # leading principal directions that the order looks at
 _WORTH_ORDERING = 0.3  # share of the spread that they must hold
 _BLOCK = 8192

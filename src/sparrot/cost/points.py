@@ -17,15 +17,15 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot.cost.base import FLOAT32_ROUNDING
+from sparrot.cost.boxes import Boxes
 from sparrot.cost.coordinates import Coordinates, is_mapped
-from sparrot.cost.order import LEAF, spatial_order
+from sparrot.cost.order import spatial_order
 from sparrot.types import Float32Array, FloatArray, IntArray, PointArray
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _BLOCK = 1024
 _FEW_POINTS = 1500  # for which nothing needs to be compiled,
 _WORTH_COMPILING = 4_000_000  # unless there are so many coordinates of pairs
-_BALL_ROUNDING = 1e-9  # of the size of coordinates, far more than float64 loses
 
 
 class PointCost:
@@ -50,7 +50,7 @@ class PointCost:
         self.shift: FloatArray = shift
         self._X = X
         self._z = Coordinates(X, self._centre, self._scale, like)
-        self._balls: tuple[FloatArray, FloatArray] | None = None
+        self._boxes: Boxes | None = None
         self._to_all: Callable[[PointArray], FloatArray] | None = None
         self._lock = Lock()
 
@@ -70,7 +70,11 @@ class PointCost:
         np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
 
     def bounds(
-        self, rows: IntArray | slice, other: PointCost, columns: slice, out: Float32Array
+        self,
+        rows: IntArray | slice,
+        other: PointCost,
+        columns: IntArray | slice,
+        out: Float32Array,
     ) -> None:
         """Write the inner products of few coordinates, which are no smaller."""
         np.matmul(self._z.few(rows), other._z.few(columns).T, out=out)
@@ -81,32 +85,25 @@ class PointCost:
             return None
         return spatial_order(self._X, self._centre, *self._z.leading())
 
-    def gaps(self, leaf: int, other: PointCost) -> FloatArray:
-        """Lower bounds on the costs between `LEAF` consecutive points here and those of `other`.
+    def within(
+        self, rows: IntArray, r: FloatArray, other: PointCost, u: FloatArray, first: int = 0
+    ) -> IntArray:
+        """Those that boxes do not rule out."""
+        boxes = other._box()
+        if boxes is None:
+            return np.arange(first, other.n, dtype=np.int32)
+        return boxes.within(self._z.few(rows), self._length(rows), r, u, first)
 
-        Points in balls of radii `a`, `b` about centres at a distance `d` are at least `d - a - b`
-        apart.
-        """
-        centres, radii = self._leaves()
-        theirs, their_radii = other._leaves()
-        distance = np.sqrt(_squares(theirs - centres[leaf]))
-        reach = radii[leaf] + their_radii
-        size = np.sqrt(_squares(centres[leaf][None])) + np.sqrt(_squares(theirs)) + reach
-        apart = np.maximum(distance - reach - _BALL_ROUNDING * size, 0)
-        return np.square(apart) / 2
-
-    def _leaves(self) -> tuple[FloatArray, FloatArray]:
-        """Centre and radius of the ball around each leaf."""
+    def _box(self) -> Boxes | None:
+        """Boxes around leaves; none where coordinates are not in memory."""
         with self._lock:
-            if self._balls is None:
-                balls = [self._ball(slice(k, k + LEAF)) for k in range(0, self.n, LEAF)]
-                self._balls = np.array([c for c, _ in balls]), np.array([r for _, r in balls])
-        return self._balls
+            if self._boxes is None and self._z.in_memory():
+                self._boxes = Boxes(self._z.few(slice(None)), self._length(slice(None)))
+        return self._boxes
 
-    def _ball(self, rows: slice) -> tuple[FloatArray, float]:
-        z = (self._X[rows] - self._centre) / np.sqrt(self._scale)
-        centre = z.mean(axis=0)
-        return centre, float(np.sqrt(_squares(z - centre).max()))
+    def _length(self, rows: IntArray | slice) -> FloatArray:
+        length: FloatArray = np.sqrt(2 * self.shift[rows])
+        return length
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.

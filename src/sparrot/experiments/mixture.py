@@ -27,9 +27,9 @@ class Parameters:
     n: int = 500
     dimensions: tuple[int, ...] = (10, 50, 250)
     shown: int = 50
-    eps: tuple[float, ...] = eps_grid(13)
+    eps: tuple[float, ...] = eps_grid(25)
     k: tuple[int, ...] = (5, 10, 15, 25, 50, 75, 100, 125)
-    n_seeds: int = 2
+    n_seeds: int = 3
     pca: tuple[int, ...] = (2, 5, 10, 25, 50, 100, 250)
     n_values: int = 15
 

@@ -2,7 +2,8 @@ r"""Semismooth Newton on the dual (the paper's Algorithm 1).
 
 Each step solves :math:`(D + A + \delta I) \Delta u = -F` by conjugate gradients, preconditioned by
 the diagonal and only as precisely as the step deserves, and is then made longer or shorter by a
-line search.
+line search. Where components of the support are all but bipartite, D + A is all but singular, and
+steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again.
 
 A row in which no score is positive has no Hessian. It is lifted half way to its level, the v with
 :math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
@@ -20,7 +21,9 @@ import numpy as np
 from sparrot.solvers.dual import Dual, DualState
 from sparrot.types import FloatArray
 
-_DELTA = 1e-6  # added to the diagonal: the Hessian is singular on bipartite components
+_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
+_TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
+_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
 _ARMIJO = 1e-4
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
@@ -50,6 +53,7 @@ def newton(
     state = dual.state(u)
     best, least = u, np.inf
     history: list[float] = []
+    delta = _LEAST_DELTA
     progressed = 0  # the step at which the error was last better by a good part
     while True:
         error = _error(dual, state)
@@ -67,12 +71,13 @@ def newton(
             u[lonely] += (dual.levels(u, lonely) - u[lonely]) / 2
             state = dual.state(u)
             continue
-        step = _direction(state, error)
+        step = _direction(state, error, delta)
         with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
             found = _search(dual, u, state, step)
         if found is None:  # rounding: no step of any length improves
             break
-        u, state = found
+        u, state, length = found
+        delta = _adapted(delta, length)
     return NewtonResult(best, least, tuple(history))
 
 
@@ -80,10 +85,17 @@ def _error(dual: Dual, state: DualState) -> float:
     return float(np.abs(state.gradient).max()) / dual.mass
 
 
-def _direction(state: DualState, error: float) -> FloatArray:
+def _adapted(delta: float, length: float) -> float:
+    """The next delta, after a step that was taken at some part of its length."""
+    if length < _TOO_LONG:
+        return min(delta * _DELTA_UP, _MOST_DELTA)
+    return max(delta * _DELTA_DOWN, _LEAST_DELTA) if length >= 1 else delta
+
+
+def _direction(state: DualState, error: float, delta: float) -> FloatArray:
     """Conjugate gradients on the Newton system; the smaller the error, the more precisely."""
     forcing = min(0.1, 0.3 * error**0.5)
-    diagonal = state.diagonal + _DELTA * float(state.diagonal.mean())
+    diagonal = state.diagonal + delta * float(state.diagonal.mean())
     x = np.zeros_like(diagonal)
     r = -state.gradient
     z = r / diagonal
@@ -105,7 +117,7 @@ def _direction(state: DualState, error: float) -> FloatArray:
 
 def _search(
     dual: Dual, u: FloatArray, state: DualState, step: FloatArray
-) -> tuple[FloatArray, DualState] | None:
+) -> tuple[FloatArray, DualState, float] | None:
     """Find a length t for which Phi falls enough along the step.
 
     Phi is convex, so as long as its slope at t is not positive it has only fallen up to there:
@@ -124,9 +136,9 @@ def _search(
             return _stretch(dual, u, step, t, there, trial, slope)
         gain = state.value - trial.value
         if gain >= max(-_ARMIJO * t * slope, rounding):
-            return there, trial
+            return there, trial, t
         if abs(gain) <= rounding and slope_there <= -slope / 2:
-            return there, trial
+            return there, trial, t
         t /= 2
     return None
 
@@ -139,13 +151,13 @@ def _stretch(
     there: FloatArray,
     trial: DualState,
     slope: float,
-) -> tuple[FloatArray, DualState]:
+) -> tuple[FloatArray, DualState, float]:
     """Double the length t while more than half of the slope is left."""
     while float(trial.gradient @ step) < slope / 2 and t < _LONGEST:
         t *= 2
         further = u + t * step
         longer = dual.state(further)
         if float(longer.gradient @ step) > 0:
-            return there, dual.state(there)
+            return there, dual.state(there), t / 2
         there, trial = further, longer
-    return there, trial
+    return there, trial, t

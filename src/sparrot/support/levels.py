@@ -19,7 +19,7 @@ import numpy as np
 from sparrot.cost import Cost
 from sparrot.engine import Threads
 from sparrot.support.link import QUADRATIC, Link
-from sparrot.support.tiles import ROWS, Scratch, ceilings, hits, leaf_maxima, reachable, runs
+from sparrot.support.tiles import ROWS, Scratch, ceilings, hits, tiles
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 _FASTER = 8.0  # factor on the step by which a row without any candidate rises
@@ -62,16 +62,14 @@ def levels_against(
     v = np.empty(len(rows))
     counts = np.zeros(len(rows), np.int64)
     columns = ceilings(part.cost, part.u)
-    highest = leaf_maxima(part.u)
     scratch = Scratch()
     first_step = float(link.score(np.array(mass)))
 
     def candidates(group: IntArray, bound: FloatArray) -> tuple[IntArray, IntArray]:
-        alive = reachable(cost, group, bound, part.cost, highest)
         limit = ceilings(cost, bound, group)
         found = [
-            hits(cost, group, limit, part.cost, tile, columns[tile], scratch)
-            for tile in runs(alive, part.cost.n)
+            hits(cost, group, limit, part.cost, tile, columns, scratch)
+            for tile in tiles(cost, group, bound, part.cost, part.u)
         ]
         i = np.concatenate([i for i, _ in found] or [group[:0]])
         j = np.concatenate([j for _, j in found] or [group[:0]])

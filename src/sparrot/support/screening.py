@@ -1,9 +1,9 @@
 """All pairs of points against ceilings: which may carry mass?
 
 For ceilings r the support is `S(r) = {(i, j) : r_i + r_j > C_ij}`. As long as the potentials stay
-below the ceilings, no other pair can carry mass. One pass over tiles finds S(r): balls around the
-points rule out whole tiles, products in float32 with a margin for their rounding pick the
-candidates, exact costs in float64 decide.
+below the ceilings, no other pair can carry mass. One pass over tiles finds S(r): boxes around the
+rows rule out columns, products in float32 with a margin for their rounding pick the candidates,
+exact costs in float64 decide.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from sparrot.support.tiles import (
     ceilings,
     groups,
     hits,
-    leaf_maxima,
-    reachable,
-    runs,
+    tiles,
 )
 from sparrot.types import FloatArray, IntArray
 
@@ -62,7 +60,6 @@ class _Screening:
         self._cost = cost
         self._r = r
         self._bound = ceilings(cost, r)
-        self._highest = leaf_maxima(r)
         self._everything = everything
         self._among = np.zeros(cost.n, bool)
         self._among[rows] = True
@@ -71,14 +68,13 @@ class _Screening:
     def of(self, group: IntArray) -> Pairs:
         """By tiles; exact costs are computed whenever enough pairs wait for them."""
         cost, bound = self._cost, self._bound
-        alive = reachable(cost, group, self._r[group], cost, self._highest)
         first = int(group[0]) // LEAF * LEAF if self._everything else 0
         limit = bound[group]
         found: list[Pairs] = []
         waiting: list[tuple[IntArray, IntArray]] = []
         n_waiting = 0
-        for columns in runs(alive, cost.n, first):
-            waiting.append(hits(cost, group, limit, cost, columns, bound[columns], self._scratch))
+        for columns in tiles(cost, group, self._r[group], cost, self._r, first):
+            waiting.append(hits(cost, group, limit, cost, columns, bound, self._scratch))
             n_waiting += len(waiting[-1][0])
             if n_waiting > _WAITING:
                 found.append(self._exact(group, waiting))
@@ -104,6 +100,6 @@ def seconds_of_a_pass(cost: Cost, threads: Threads) -> float:
     took = []
     for _ in range(3):
         start = time.perf_counter()
-        hits(cost, group, nothing[group], cost, columns, nothing[columns], scratch)
+        hits(cost, group, nothing[group], cost, columns, nothing, scratch)
         took.append(time.perf_counter() - start)
     return min(took) * cost.n**2 / (2 * len(group) * columns.stop * threads.n_jobs)

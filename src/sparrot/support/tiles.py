@@ -1,7 +1,7 @@
 """Which tiles can matter, and where their products are written.
 
-A tile is a group of rows against a run of columns. Leaves of columns that a bound rules out are
-left out of the runs, so that points of low intrinsic dimension need few tiles.
+A tile is a group of rows against some columns. Columns that a bound rules out are left out, so that
+points of low intrinsic dimension need few tiles.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from threading import local
 import numpy as np
 
 from sparrot.cost import LEAF, Cost
-from sparrot.types import BoolArray, Float32Array, FloatArray, IntArray
+from sparrot.types import Float32Array, FloatArray, IntArray
 
 ROWS = 2 * LEAF  # rows of a tile, at most,
 WIDTH = 1024  # and its columns: 2 MB of float32
@@ -30,31 +30,16 @@ def ceilings(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) ->
         return np.nextafter(a.astype(np.float32), np.float32(np.inf))
 
 
-def leaf_maxima(x: FloatArray) -> FloatArray:
-    """The largest of each leaf of values."""
-    return np.maximum.reduceat(x, np.arange(0, len(x), LEAF))
+def tiles(
+    cost: Cost, rows: IntArray, r: FloatArray, other: Cost, u: FloatArray, first: int = 0
+) -> Iterator[IntArray | slice]:
+    """The columns of `other` that may have `r_i + u_j > C_ij` with one of the rows, `WIDTH` a tile.
 
-
-def reachable(
-    cost: Cost, rows: IntArray, reach: FloatArray, other: Cost, u: FloatArray
-) -> BoolArray:
-    """For each leaf of `other`, whether a pair with one of the rows may have `reach + u > C`.
-
-    `reach` is one number for each row, `u` the largest for each leaf of `other`.
+    From the column `first` on.
     """
-    alive = np.zeros(len(u), bool)
-    leaves = rows // LEAF
-    for leaf in np.unique(leaves):
-        alive |= reach[leaves == leaf].max() + u > cost.gaps(int(leaf), other)
-    return alive
-
-
-def runs(alive: BoolArray, n: int, first: int = 0) -> Iterator[slice]:
-    """The columns of leaves that are alive, as slices no wider than `WIDTH`, from `first` on."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], alive, [False]]).astype(np.int8)))
-    for start, stop in zip(edges[::2] * LEAF, edges[1::2] * LEAF, strict=True):
-        for column in range(max(start, first), min(stop, n), WIDTH):
-            yield slice(column, min(column + WIDTH, stop, n))
+    columns = cost.within(rows, r, other, u, first)
+    for k in range(0, len(columns), WIDTH):
+        yield as_slice(columns[k : k + WIDTH])
 
 
 class Scratch:
@@ -82,15 +67,19 @@ def hits(
     group: IntArray,
     bound: Float32Array,
     other: Cost,
-    columns: slice,
+    columns: IntArray | slice,
     other_bound: Float32Array,
     scratch: Scratch,
 ) -> tuple[IntArray, IntArray]:
-    """The pairs of one tile that pass the filter: places in the group, and columns of `other`."""
-    G = scratch.tile(len(group), columns.stop - columns.start)
+    """The pairs of one tile that pass the filter: places in the group, and columns of `other`.
+
+    The bounds are one number for each row of the group and each point of `other`.
+    """
+    b = other_bound[columns]
+    G = scratch.tile(len(group), len(b))
     cost.bounds(as_slice(group), other, columns, G)
-    i, j = list_hits(G, other_bound, -bound)
-    return i, j + np.int32(columns.start)
+    i, j = list_hits(G, b, -bound)
+    return i, j + np.int32(columns.start) if isinstance(columns, slice) else columns[j]
 
 
 def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArray, IntArray]:

@@ -10,34 +10,70 @@ from sparrot.engine import Threads
 from sparrot.support import QUADRATIC, Part, levels_against, screen, simplex_levels
 
 
-@pytest.mark.parametrize("name", CLOUDS)
-def test_no_pair_of_two_leaves_is_cheaper_than_their_gap(name):
-    X = points(name, 1500)
+def in_order(X):
     cost = PointCost(np.ascontiguousarray(X))
     order = cost.order()
-    if order is not None:
-        assert np.array_equal(np.sort(order), np.arange(cost.n))
-        cost = cost.take(order)
+    if order is None:
+        return cost
+    assert np.array_equal(np.sort(order), np.arange(cost.n))
+    return cost.take(order)
+
+
+def within_each_group(cost, r):
+    """For groups of rows, the columns that are not ruled out, and those with a pair in S(r)."""
+    in_reach = cost.dense() < r[:, None] + r
+    for start in range(0, cost.n, 2 * LEAF):
+        rows = np.arange(start, min(start + 2 * LEAF, cost.n), dtype=np.int32)
+        yield cost.within(rows, r[rows], cost, r), np.flatnonzero(in_reach[rows].any(axis=0))
+
+
+@pytest.mark.parametrize("reach", [1e-4, 1e-2, 0.3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_boxes_rule_out_no_pair_in_reach(name, dtype, reach):
+    cost = in_order(points(name, 1500).astype(dtype))
+    r = reach * np.random.default_rng(0).random(cost.n)
+    for columns, needed in within_each_group(cost, r):
+        assert (np.diff(columns) > 0).all()
+        assert np.isin(needed, columns).all()
+
+
+def test_a_pair_just_in_reach_of_a_far_centre_is_kept():
+    """Rounded coordinates may be farther apart than the points; the bound allows for it."""
+    x = np.random.default_rng(0).standard_normal((2 * LEAF, 3)) + [3000.0, 0.0, 0.0]
+    X = np.vstack([x, x + [0, 1e-3, 0], -x, -x - [0, 1e-3, 0]])
+    cost = PointCost(X)
     C = cost.dense()
-    for leaf in range(-(-cost.n // LEAF)):
-        rows = C[leaf * LEAF : (leaf + 1) * LEAF]
-        least = np.minimum.reduceat(rows.min(axis=0), np.arange(0, cost.n, LEAF))
-        assert (cost.gaps(leaf, cost) <= least + 1e-12).all()
+    for margin in (1 + 1e-9, 1.1):
+        r = margin * (C + np.diag(np.full(cost.n, np.inf))).min(axis=1) / 2
+        for columns, needed in within_each_group(cost, r):
+            assert len(needed) > 0
+            assert np.isin(needed, columns).all()
+
+
+def test_columns_before_the_first_are_left_out():
+    cost = in_order(points("swiss-roll", 1500))
+    rows, r = np.arange(LEAF, dtype=np.int32), np.full(1500, 0.05)
+    columns = cost.within(rows, r[rows], cost, r)
+    assert 300 < len(columns) < 1200
+    assert np.array_equal(cost.within(rows, r[rows], cost, r, 300), columns[columns >= 300])
 
 
 def test_a_roll_is_put_in_order_and_a_ball_of_many_dimensions_is_not():
     assert PointCost(np.random.default_rng(0).standard_normal((3000, 200))).order() is None
-    as_given = PointCost(points("swiss-roll", 20000))
-    ordered = as_given.take(as_given.order())
-    for cost, most_are_apart in ((as_given, False), (ordered, True)):
-        gaps = np.array([cost.gaps(leaf, cost) for leaf in range(-(-cost.n // LEAF))])
-        assert (np.mean(gaps > 0.01) > 0.5) == most_are_apart
+    X = points("swiss-roll", 10000)
+    for cost, most_are_apart in ((PointCost(X), False), (in_order(X), True)):
+        share = [
+            len(columns) / cost.n for columns, _ in within_each_group(cost, np.full(10000, 0.005))
+        ]
+        assert (np.mean(share) < 0.5) == most_are_apart
 
 
 def test_a_matrix_rules_nothing_out():
     cost = MatrixCost(half_squared(points("gaussian", 300)))
     assert cost.order() is None
-    assert (cost.gaps(0, cost) == -np.inf).all()
+    r = np.full(300, -np.inf)
+    assert np.array_equal(cost.within(np.arange(5), r[:5], cost, r, 100), np.arange(100, 300))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
