@@ -65,17 +65,18 @@ def nearest_others(
 
 
 def nearest_in(
-    graph: csr_array, X: PointArray, k: int, distance: str
+    graph: csr_array, X: PointArray, k: int, distance: str, n_jobs: int | None = None
 ) -> tuple[IntArray, FloatArray]:
     """The k nearest of each point among its neighbours in a graph, ascending, and their distances.
 
-    The values in the graph do not count, and every point must have k others in its row.
+    The values in the graph do not count. A point with fewer neighbours is looked up among all.
 
     Examples
     --------
-    >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> nearest_in(csr_array(np.ones((3, 3))), X, 1, "euclidean")[0].ravel()
-    array([1, 0, 1], dtype=int32)
+    >>> X = np.array([[0.0], [1.0], [3.0], [9.0]])
+    >>> nearest_in(csr_array([[0, 1, 1, 0], [1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 0, 0]]), X, 1,
+    ...            "euclidean")[0].ravel()
+    array([1, 0, 1, 2], dtype=int32)
     """
     i = np.repeat(np.arange(len(X), dtype=np.int32), np.diff(graph.indptr))
     others = graph.indices != i
@@ -83,8 +84,25 @@ def nearest_in(
     cost = make_cost(X, cost_named(distance))
     costs = cost.unit * cost.pairs(i, j)
     order = np.lexsort((j, costs, i))
-    chosen = order[np.searchsorted(i, np.arange(len(X)))[:, None] + np.arange(k)]
-    return j[chosen], distances_of(costs[chosen], distance)
+    counts = np.bincount(i, minlength=len(X))
+    enough, few = np.flatnonzero(counts >= k), np.flatnonzero(counts < k)
+    chosen = order[(np.cumsum(counts) - counts)[enough, None] + np.arange(k)]
+    indices, distances = np.empty((len(X), k), np.int32), np.empty((len(X), k))
+    indices[enough], distances[enough] = j[chosen], distances_of(costs[chosen], distance)
+    if len(few):
+        found = nearest_of_new(X[few], X, k + 1, distance, n_jobs)
+        indices[few], distances[few] = _without_own(few, *found)
+    return indices, distances
+
+
+def _without_own(
+    rows: IntArray, indices: IntArray, distances: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """One neighbour less for each row: itself or, if many are equal to it, the last."""
+    own = indices == rows[:, None]
+    own[~own.any(axis=1), -1] = True
+    shape = len(rows), indices.shape[1] - 1
+    return indices[~own].reshape(shape), distances[~own].reshape(shape)
 
 
 def nearest_of_new(

@@ -32,7 +32,7 @@ def nearest_distances(
     """A `csr_matrix` with the distances to the k nearest others of each point, k in every row.
 
     Zero distances, of duplicates, are stored. If a graph of neighbours is given, the nearest are
-    sought among these, unless some point has fewer than k.
+    sought among these, where there are k.
 
     Examples
     --------
@@ -41,10 +41,10 @@ def nearest_distances(
     (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
     """
     distance = named_distance(metric)
-    if among is None or _fewest(among) < k:
+    if among is None:
         indices, distances = nearest_others(X, k, distance, n_jobs)
     else:
-        indices, distances = nearest_in(among, X, k, distance)
+        indices, distances = nearest_in(among, X, k, distance, n_jobs)
     order = np.argsort(indices, axis=1)
     indices = np.take_along_axis(indices, order, axis=1)
     distances = np.take_along_axis(distances, order, axis=1)
@@ -78,12 +78,6 @@ class KeptGraph:
         with Threads(self._n_jobs) as threads:
             self.graph = neighbour_graph(X, self._neighbours, threads.n_jobs)
         return self.graph
-
-
-def _fewest(graph: Any) -> int:
-    """The least number of other points in a row."""
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    return int(np.bincount(rows[graph.indices != rows], minlength=graph.shape[0]).min())
 
 
 def strongest(W: Any, most: int) -> Any:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import logging
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sparrot.engine import ProgressCallback, Threads
 from sparrot.solvers.active_set import ActiveSet, Budget, Guess, Restricted
+from sparrot.solvers.dual import SparseDual
 from sparrot.solvers.search import PooledPairs
 from sparrot.solvers.start import guess_from_parts
-from sparrot.support import Link, Pool, Sample
+from sparrot.support import Link, Pool
 from sparrot.types import FloatArray
 
 _LOG = logging.getLogger("sparrot")
-_COARSE = 1e-2  # marginal error while the pool still grows
 _ROUNDS = 8
-_STEPS = 40  # of Newton's method in one round; a pool that is too small has no solution
-_ENOUGH = 1e-2  # new pairs a point below which the pool is taken as complete
-_SWEEPS = 6  # damped levels over the pool
-_SAMPLE = 1000  # rows checked against all points
-_SEED = 20_240_817  # of the samples, and of nothing else
+_ENOUGH = 0.05  # new pairs a point below which the pool is taken as complete
+_SWEEPS = 6  # from potentials to levels over the pool
 _LARGEST_PART = 40_000  # points that give the first potentials
 
 
 class PooledSet:
-    """Solves on a pool, lets it grow, and says by a sample what it may still miss.
+    """Solves on a pool, and lets it grow.
 
     Parameters
     ----------
@@ -47,32 +45,22 @@ class PooledSet:
         self._progress = progress
         self._max_memory = max_memory
         self._grown = 0.0  # the score of one partner with all the mass that it has grown for
-        self._rng = np.random.default_rng(_SEED)
 
     def solve(
         self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
-    ) -> tuple[Restricted, Sample]:
-        """Let the pool grow until little is new, solve to the tolerance, then sample.
-
-        What a sample shows to be missing is put right, and another one is the certificate. No rows
-        are drawn twice on purpose: those that were put right would speak well of all.
-        """
-        guess = self._first_guess(link, mass) if start is None else self._near(start, link, mass)
+    ) -> Restricted:
+        """Let the pool grow until little is new, and solve on it."""
+        u = self._from_parts(link, mass) if start is None else start
         reach = float(link.score(np.array(mass)))
         if reach > self._grown:  # where less is asked for, hardly any other pair matters
-            guess = self._grow(link, mass, guess)
+            u = self._grow(link, mass, u)
             self._grown = reach
-        found = self._on_pool(link, mass, guess, tol, budget)
-        sample = self._pool.sample(found.u, found.plan, _SAMPLE, self._rng)
-        if len(sample.missed) == 0:
-            return found, sample
-        self._pool.add(sample.missed)
-        found = self._on_pool(link, mass, self._near(found.u, link, mass), tol, budget)
-        return found, self._pool.sample(found.u, found.plan, _SAMPLE, self._rng)
+        search = PooledPairs(self._pool, self._hollow, self._threads)
+        active = ActiveSet(search, self._hollow, self._threads, self._progress, self._max_memory)
+        return active.solve(link, mass, self._near(u, link, mass), tol, budget)
 
-    def _first_guess(self, link: Link, mass: float) -> Guess:
-        """From parts, and then damped levels over the pool: small parts are too high by far."""
-        u = guess_from_parts(
+    def _from_parts(self, link: Link, mass: float) -> FloatArray:
+        return guess_from_parts(
             self._pool.cost,
             link,
             mass,
@@ -82,32 +70,36 @@ class PooledSet:
             self._max_memory,
             _LARGEST_PART,
         ).u
-        every = np.arange(len(u), dtype=np.int32)
-        for _ in range(_SWEEPS):
-            v = self._pool.levels(u, every, link, mass)
-            u = (u + np.where(np.isfinite(v), v, u)) / 2
-        return self._near(u, link, mass)
 
-    def _grow(self, link: Link, mass: float, guess: Guess) -> Guess:
-        """Solve coarsely and add neighbours of neighbours, until little is new."""
+    def _grow(self, link: Link, mass: float, u: FloatArray) -> FloatArray:
+        """Let potentials settle on the pool and add neighbours of neighbours, in turn."""
         for _ in range(_ROUNDS):
-            found = self._on_pool(link, mass, guess, _COARSE, Budget(_STEPS))
-            guess = self._near(found.u, link, mass)
-            new = self._pool.grow(found.plan, guess.u + guess.slack)
+            u = self._settled(link, mass, u)
+            new = self._pool.grow(self._plan(link, mass, u), u + self._near(u, link, mass).slack)
             _LOG.info("neighbours of neighbours: %d new pairs of %d", new, len(self._pool.pairs))
             if new <= _ENOUGH * self._pool.cost.n:
                 break
-        return guess
+        return u
+
+    def _settled(self, link: Link, mass: float, u: FloatArray) -> FloatArray:
+        """Half way to the levels over the pool, again and again: rough, but far from nothing.
+
+        Where the pool is too small for a solution, no row rises for ever.
+        """
+        every = np.arange(len(u), dtype=np.int32)
+        for _ in range(_SWEEPS):
+            v = self._pool.support.levels(every, u, link, mass, self._threads)
+            u = (u + np.where(np.isfinite(v), v, u)) / 2
+        return u
+
+    def _plan(self, link: Link, mass: float, u: FloatArray) -> csr_array:
+        n = len(u)
+        no_ceiling = np.full(n, np.inf)
+        dual = SparseDual(self._pool.support, no_ceiling, np.zeros(n), link, mass, self._threads)
+        return dual.plan(u)
 
     def _near(self, u: FloatArray, link: Link, mass: float) -> Guess:
         """Potentials with half the score of one of as many neighbours as the pool has for a row."""
         neighbours = max(2 * len(self._pool.pairs) / self._pool.cost.n, 1.0)
         slack = float(link.score(np.array(mass / neighbours))) / 2
         return Guess(u, np.full(len(u), slack), neighbours)
-
-    def _on_pool(
-        self, link: Link, mass: float, guess: Guess, tol: float, budget: Budget
-    ) -> Restricted:
-        search = PooledPairs(self._pool, self._hollow, self._threads)
-        active = ActiveSet(search, self._hollow, self._threads, self._progress, self._max_memory)
-        return active.solve(link, mass, guess, tol, budget)

@@ -62,6 +62,7 @@ class PooledPairs:
     def __init__(self, pool: Pool, hollow: bool, threads: Threads) -> None:
         self.cost: Cost = pool.cost
         self._pool = pool
+        self._threads = threads
         self._every = EveryPair(pool.cost, hollow, threads)
         self._few = max(_FEW, pool.cost.n // 50)
 
@@ -86,5 +87,5 @@ class PooledPairs:
         """Over the pool where the rows are many; a row without any pair then stays where it is."""
         if len(rows) <= self._few:
             return self._every.levels(rows, u, link, mass, near)
-        v = self._pool.levels(u, rows, link, mass)
+        v = self._pool.support.levels(rows, u, link, mass, self._threads)
         return np.where(np.isfinite(v), v, u[rows])

@@ -11,23 +11,32 @@ from scipy.sparse import csr_array
 from sparrot.cost import Cost, PointCost
 from sparrot.engine import Threads
 from sparrot.errors import InvalidInputError
-from sparrot.solvers.active_set import ActiveSet, Budget, Guess
+from sparrot.solvers.active_set import ActiveSet, Budget, Guess, Restricted
 from sparrot.solvers.checkpoint import Checkpoint
 from sparrot.solvers.options import Options
 from sparrot.solvers.pooled import PooledSet
 from sparrot.solvers.search import EveryPair
 from sparrot.solvers.start import guess_from_parts, guess_from_potential
-from sparrot.support import Link, Pool, neighbour_graph, number_of_pairs, seconds_of_a_pass
+from sparrot.support import (
+    Link,
+    Pool,
+    neighbour_graph,
+    number_of_pairs,
+    sampled,
+    seconds_of_a_pass,
+)
 from sparrot.types import FloatArray
 
 _LOG = logging.getLogger("sparrot")
 _FEW = 6.0  # neighbours a row below which the way down is from larger masses
 _LOOSE = 1e-2  # marginal error on the way there
-_PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it
+_PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
 _PAIRS = 500_000  # a point, in the time that an approximate search takes with its graph
 _LONG = 10.0  # seconds that are worth a word
 _WORTH_APPROXIMATING = 5000  # points
-_TOO_MANY = 1e13  # products n^2 p from which search="auto" is approximate
+_TOO_MANY = 2e14  # products n^2 p from which search="auto" is approximate
+_SAMPLE = 1000  # rows checked against all points
+_SEED = 20_240_817  # of the samples, and of nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +64,11 @@ class SparseSolver:
         self._threads = threads
         self._order = cost.order()
         self._cost = cost if self._order is None else cost.take(self._order)
+        self._rng = np.random.default_rng(_SEED)
         self._resumed: FloatArray | None = None
-        approximate = _is_approximate(cost, options)
-        self._say_how_long(approximate)
-        if approximate:
+        self._approximate = _is_approximate(cost, options)
+        self._say_how_long()
+        if self._approximate:
             self._pooled: PooledSet | None = self._make_pool(cost)
         else:
             self._pooled = None
@@ -70,8 +80,24 @@ class SparseSolver:
         """Solve for one link and mass, from potentials if there are any."""
         if start is not None and self._order is not None:
             start = start[self._order]
+        found = self._restricted(link, mass, start, tol, budget)
+        u, plan = self._as_given(found.u, found.plan)
+        if not found.certified:  # unknown, so infinite: no silent pass
+            return Found(u, plan, np.inf, 0)
+        n = self._cost.n
+        if not self._approximate:
+            return Found(u, plan, 0.0, number_of_pairs(n, self._hollow))
+        sample = sampled(self._cost, found.u, found.plan, _SAMPLE, self._rng, self._threads)
+        m = sample.rows
+        pairs = m * (n - 1) - m * (m - 1) // 2  # one of whose points is in the sample
+        return Found(u, plan, sample.violation, pairs, sample.share)
+
+    def _restricted(
+        self, link: Link, mass: float, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Restricted:
+        """The solution on the pairs that were found."""
         if self._pooled is not None:
-            return self._in_pool(self._pooled, link, mass, start, tol, budget)
+            return self._pooled.solve(link, mass, start, tol, budget)
         start, self._resumed = self._resumed if start is None else start, None
         guess = None
         if start is not None:
@@ -79,11 +105,7 @@ class SparseSolver:
         if guess is None:
             guess = self._cold_start(link, mass, budget.left)
         self._active.require_memory(guess.neighbours)
-        found = self._active.solve(link, mass, guess, tol, budget)
-        u, plan = self._as_given(found.u, found.plan)
-        if not found.certified:  # unknown, so infinite: no silent pass
-            return Found(u, plan, np.inf, 0)
-        return Found(u, plan, 0.0, number_of_pairs(self._cost.n, self._hollow))
+        return self._active.solve(link, mass, guess, tol, budget)
 
     def _cold_start(self, link: Link, mass: float, max_iter: int) -> Guess:
         """A guess from parts; where neighbours are very few, by way of larger masses.
@@ -110,23 +132,6 @@ class SparseSolver:
             slack = np.full(len(u), float(link.score(np.array(m / (10 * _FEW)))))
             guess = Guess(u, slack, _FEW)
         return guess
-
-    def _in_pool(
-        self,
-        pooled: PooledSet,
-        link: Link,
-        mass: float,
-        start: FloatArray | None,
-        tol: float,
-        budget: Budget,
-    ) -> Found:
-        found, sample = pooled.solve(link, mass, start, tol, budget)
-        u, plan = self._as_given(found.u, found.plan)
-        if not found.certified:
-            return Found(u, plan, np.inf, 0)
-        n, m = self._cost.n, sample.rows
-        pairs = m * (n - 1) - m * (m - 1) // 2  # one of whose points is in the sample
-        return Found(u, plan, sample.violation, pairs, sample.share)
 
     def _as_given(self, u: FloatArray, plan: csr_array) -> tuple[FloatArray, csr_array]:
         """From the order of the active set back to the order of the points."""
@@ -163,16 +168,16 @@ class SparseSolver:
         pool = Pool(self._cost, graph, self._threads, options.max_memory)
         return PooledSet(pool, self._hollow, self._threads, options.progress, options.max_memory)
 
-    def _say_how_long(self, approximate: bool) -> None:
-        """An estimate in the log before a long run."""
+    def _say_how_long(self) -> None:
+        """A bound in the log before what may be a long run."""
         n = self._cost.n
         if not isinstance(self._cost, PointCost) or n <= 30_000:
             return
-        passes = 2 * _PAIRS / n if approximate else _PASSES
+        passes = 2 * _PAIRS / n if self._approximate else _PASSES
         seconds = passes * seconds_of_a_pass(self._cost, self._threads)
         if seconds > _LONG:
-            kind = "approximate" if approximate else "exact"
-            _LOG.info("%s search of %d points: about %.0f s for one solve", kind, n, seconds)
+            kind = "approximate" if self._approximate else "exact"
+            _LOG.info("%s search of %d points: up to about %.0f s for one solve", kind, n, seconds)
 
 
 def _is_approximate(cost: Cost, options: Options) -> bool:

@@ -10,7 +10,8 @@ from sparrot.support.levels import (
 from sparrot.support.link import QUADRATIC, Link, tsallis_link
 from sparrot.support.nearest import nearest
 from sparrot.support.pairs import PAIR_BYTES, Pairs, Support, compressed, number_of_pairs
-from sparrot.support.pool import Pool, Sample, neighbour_graph
+from sparrot.support.pool import Pool, neighbour_graph
+from sparrot.support.sample import Sample, sampled
 from sparrot.support.screening import screen, seconds_of_a_pass
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "nearest",
     "neighbour_graph",
     "number_of_pairs",
+    "sampled",
     "screen",
     "seconds_of_a_pass",
     "simplex_levels",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from sparrot.engine import Threads
 from sparrot.support.link import Link
@@ -103,3 +103,10 @@ class Support:
 
         threads.run(block, len(rows), _ROWS)
         return v
+
+
+def entries_at(matrix: csr_array, pairs: Pairs) -> FloatArray:
+    """The entries of a sparse matrix at some pairs, zero where it has none."""
+    if len(pairs) == 0:  # SciPy would return a matrix
+        return np.zeros(0)
+    return np.asarray(csr_matrix(matrix)[pairs.i, pairs.j], dtype=np.float64).ravel()

@@ -2,49 +2,24 @@
 
 Where a pass over all pairs takes too long, the support is sought in a pool: the pairs of a graph
 of nearest neighbours, and then every pair of points with a common partner whose score is positive.
-What the pool misses is not known, but it can be estimated, from rows checked against all points.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, csr_matrix
-from scipy.stats import beta
+from scipy.sparse import coo_array, csr_array
 
 from sparrot.cost import PointCost
 from sparrot.engine import Threads, memory_budget
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.extras import load_extra
-from sparrot.support.link import Link
-from sparrot.support.pairs import PAIR_BYTES, Pairs, Support
-from sparrot.support.screening import screen
-from sparrot.types import BoolArray, FloatArray, IntArray, PointArray
+from sparrot.support.pairs import PAIR_BYTES, Pairs, Support, entries_at
+from sparrot.types import BoolArray, FloatArray, PointArray
 
 _ROWS = 4096  # rows of a block
-_ROUNDING = 1e-14  # of a score, relative to what it is the difference of
-_CONFIDENCE = 0.95
 _NEIGHBOURS = 30  # of each point in the graph that a pool starts from
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What a random sample of rows, checked against all points, says about a support.
-
-    Attributes
-    ----------
-    rows : how many were checked.
-    missed : their pairs with a positive score that are not in the plan.
-    violation : the largest score of a pair that was left out.
-    share : upper confidence bound (95 %, Clopper and Pearson) on the share of rows with one.
-    """
-
-    rows: int
-    missed: Pairs
-    violation: float
-    share: float
 
 
 class Pool:
@@ -70,21 +45,17 @@ class Pool:
         self.max_memory = max_memory
         upper = _upper(_without_lonely(graph))
         self.pairs = Pairs(upper.row, upper.col, cost.pairs(upper.row, upper.col))
-        self._support = Support.of(self.pairs, cost.n)
+        self.support = Support.of(self.pairs, cost.n)
 
     def below(self, r: FloatArray) -> Pairs:
         """The pairs of the pool in S(r)."""
         return self.pairs.where(self.pairs.below(r))
 
-    def levels(self, u: FloatArray, rows: IntArray, link: Link, mass: float) -> FloatArray:
-        """Levels of some rows over the pool."""
-        return self._support.levels(rows, u, link, mass, self.threads)
-
     def grow(self, plan: csr_array, r: FloatArray) -> int:
         """Add the pairs of S(r) whose points share a partner in the plan; how many are new."""
         from sparrot.kernels import second_neighbours
 
-        s, X = self._support, self.cost.points
+        s, X = self.support, self.cost.points
         indptr, indices = plan.indptr.astype(np.int64), plan.indices.astype(np.int32, copy=False)
         scale = 0.5 / self.cost.unit
 
@@ -124,28 +95,12 @@ class Pool:
     def _extend(self, new: Pairs) -> None:
         if len(new):
             self.pairs = Pairs.join([self.pairs, new])
-            self._support = Support.of(self.pairs, self.cost.n)
+            self.support = Support.of(self.pairs, self.cost.n)
 
     def _knows(self, pairs: Pairs) -> BoolArray:
-        s, n = self._support, self.cost.n
+        s, n = self.support, self.cost.n
         known = csr_array((np.ones(len(s.indices), bool), s.indices, s.indptr), shape=(n, n))
-        return _entries(known, pairs) != 0
-
-    def sample(
-        self, u: FloatArray, plan: csr_array, n_rows: int, rng: np.random.Generator
-    ) -> Sample:
-        """Check random rows of a plan against all points."""
-        n = self.cost.n
-        n_rows = min(n_rows, n)
-        rows = np.sort(rng.permutation(n)[:n_rows]).astype(np.int32)
-        found = screen(self.cost, u, self.threads, rows)
-        scores = u[found.i] + u[found.j] - found.cost
-        clear = scores > _ROUNDING * (np.abs(u[found.i]) + np.abs(u[found.j]) + found.cost)
-        out = clear & (_entries(plan, found) == 0)
-        missed, scores = found.where(out), scores[out]
-        touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
-        share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
-        return Sample(n_rows, missed, float(scores.max(initial=0.0)), float(share))
+        return entries_at(known, pairs) != 0
 
 
 def neighbour_graph(X: PointArray, neighbours: Any, n_jobs: int) -> csr_array:
@@ -162,11 +117,6 @@ def neighbour_graph(X: PointArray, neighbours: Any, n_jobs: int) -> csr_array:
             "transformer such as sklearn.neighbors.KNeighborsTransformer"
         )
     return graph
-
-
-def _entries(matrix: csr_array, pairs: Pairs) -> FloatArray:
-    """The entries of a sparse matrix at some pairs, zero where it has none."""
-    return np.asarray(csr_matrix(matrix)[pairs.i, pairs.j], dtype=np.float64).ravel()
 
 
 def _without_lonely(graph: Any) -> csr_array:

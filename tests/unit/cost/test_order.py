@@ -40,8 +40,10 @@ def test_boxes_rule_out_no_pair_in_reach(name, dtype, reach):
 
 def test_a_pair_just_in_reach_of_a_far_centre_is_kept():
     """Rounded coordinates may be farther apart than the points; the bound allows for it."""
-    x = np.random.default_rng(0).standard_normal((2 * LEAF, 3)) + [3000.0, 0.0, 0.0]
-    X = np.vstack([x, x + [0, 1e-3, 0], -x, -x - [0, 1e-3, 0]])
+    x = np.random.default_rng(0).standard_normal((2 * LEAF, 3))
+    x[:, 0] += 3000
+    step = np.array([0, 1e-3, 0])
+    X = np.vstack([x, x + step, -x, -x - step])
     cost = PointCost(X)
     C = cost.dense()
     for margin in (1 + 1e-9, 1.1):
@@ -61,10 +63,10 @@ def test_columns_before_the_first_are_left_out():
 
 def test_a_roll_is_put_in_order_and_a_ball_of_many_dimensions_is_not():
     assert PointCost(np.random.default_rng(0).standard_normal((3000, 200))).order() is None
-    X = points("swiss-roll", 10000)
+    X = points("swiss-roll", 4000)
     for cost, most_are_apart in ((PointCost(X), False), (in_order(X), True)):
         share = [
-            len(columns) / cost.n for columns, _ in within_each_group(cost, np.full(10000, 0.005))
+            len(columns) / cost.n for columns, _ in within_each_group(cost, np.full(4000, 0.005))
         ]
         assert (np.mean(share) < 0.5) == most_are_apart
 

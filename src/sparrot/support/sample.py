@@ -1,0 +1,57 @@
+"""What an approximate search missed: estimated from random rows, checked against all points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.stats import beta
+
+from sparrot.cost import Cost
+from sparrot.engine import Threads
+from sparrot.support.pairs import Pairs, entries_at
+from sparrot.support.screening import screen
+from sparrot.types import FloatArray
+
+_ROUNDING = 1e-14  # of a score, relative to what it is the difference of
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a random sample of rows, checked against all points, says about a support.
+
+    Attributes
+    ----------
+    rows : how many were checked.
+    missed : their pairs with a positive score that are not in the plan.
+    violation : the largest score of a pair that was left out.
+    share : upper confidence bound (95 %, Clopper and Pearson) on the share of rows with one.
+    """
+
+    rows: int
+    missed: Pairs
+    violation: float
+    share: float
+
+
+def sampled(
+    cost: Cost,
+    u: FloatArray,
+    plan: csr_array,
+    n_rows: int,
+    rng: np.random.Generator,
+    threads: Threads,
+) -> Sample:
+    """Check random rows of a plan against all points."""
+    n_rows = min(n_rows, cost.n)
+    rows = np.sort(rng.permutation(cost.n)[:n_rows]).astype(np.int32)
+    found = screen(cost, u, threads, rows)
+    scores = u[found.i] + u[found.j] - found.cost
+    clear = scores > _ROUNDING * (np.abs(u[found.i]) + np.abs(u[found.j]) + found.cost)
+    out = clear & (entries_at(plan, found) == 0)
+    missed, scores = found.where(out), scores[out]
+    touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
+    share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
+    return Sample(n_rows, missed, float(scores.max(initial=0.0)), float(share))
