@@ -16,6 +16,7 @@ from sparrot.types import Float32Array, FloatArray, IntArray
 
 ROWS = 2 * LEAF  # rows of a tile, at most,
 WIDTH = 1024  # and its columns: 2 MB of float32
+_NEARLY_ALL = 0.85  # share of columns from which on all are taken
 _ROOM = 1 << 14  # hits that a tile has room for at first
 
 
@@ -38,6 +39,8 @@ def tiles(
     From the column `first` on.
     """
     columns = cost.within(rows, r, other, u, first)
+    if len(columns) > _NEARLY_ALL * (other.n - first):  # what is in a row needs no copy
+        columns = np.arange(first, other.n, dtype=np.int32)
     for k in range(0, len(columns), WIDTH):
         yield as_slice(columns[k : k + WIDTH])
 
