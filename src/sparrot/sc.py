@@ -75,7 +75,7 @@ def neighbors(
     copy : return a changed copy, in memory, instead of changing adata.
     **options : to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`, `drop`, ...
         `hollow` stays True: a graph of scanpy has a zero diagonal. With `search="approximate"` the
-        distances are to the nearest among the neighbours that it found, and not of all cells.
+        distances are to the nearest among the neighbours that it found, where these are enough.
 
     Returns
     -------

@@ -82,27 +82,17 @@ def nearest_in(
     others = graph.indices != i
     i, j = i[others], graph.indices[others].astype(np.int32)
     cost = make_cost(X, cost_named(distance))
-    costs = cost.unit * cost.pairs(i, j)
+    costs = cost.pairs(i, j)
     order = np.lexsort((j, costs, i))
     counts = np.bincount(i, minlength=len(X))
     enough, few = np.flatnonzero(counts >= k), np.flatnonzero(counts < k)
     chosen = order[(np.cumsum(counts) - counts)[enough, None] + np.arange(k)]
-    indices, distances = np.empty((len(X), k), np.int32), np.empty((len(X), k))
-    indices[enough], distances[enough] = j[chosen], distances_of(costs[chosen], distance)
+    indices, least = np.empty((len(X), k), np.int32), np.empty((len(X), k))
+    indices[enough], least[enough] = j[chosen], costs[chosen]
     if len(few):
-        found = nearest_of_new(X[few], X, k + 1, distance, n_jobs)
-        indices[few], distances[few] = _without_own(few, *found)
-    return indices, distances
-
-
-def _without_own(
-    rows: IntArray, indices: IntArray, distances: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """One neighbour less for each row: itself or, if many are equal to it, the last."""
-    own = indices == rows[:, None]
-    own[~own.any(axis=1), -1] = True
-    shape = len(rows), indices.shape[1] - 1
-    return indices[~own].reshape(shape), distances[~own].reshape(shape)
+        with Threads(n_jobs) as threads:
+            indices[few], least[few] = nearest(cost, k, threads, few.astype(np.int32))
+    return indices, distances_of(cost.unit * least, distance)
 
 
 def nearest_of_new(

@@ -26,7 +26,11 @@ class Cost(Protocol):
     shift: FloatArray
 
     def products(
-        self, rows: IntArray | slice, other: Self, columns: slice, out: Float32Array
+        self,
+        rows: IntArray | slice,
+        other: Self,
+        columns: IntArray | slice,
+        out: Float32Array,
     ) -> None:
         """Write the tile `G` of this cost's rows against `columns` of `other` into `out`.
 
@@ -68,7 +72,7 @@ class Cost(Protocol):
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit."""
 
-    def rows(self, index: slice) -> FloatArray:
+    def rows(self, index: IntArray | slice) -> FloatArray:
         """Costs of some points with all points, in float64."""
 
     def dense(self) -> FloatArray:

@@ -17,6 +17,8 @@ from sparrot.cost.base import FLOAT32_ROUNDING
 from sparrot.cost.order import LEAF
 from sparrot.types import Float32Array, FloatArray, IntArray
 
+_UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
+
 
 class Boxes:
     """Boxes around every `LEAF` consecutive points.
@@ -29,9 +31,9 @@ class Boxes:
 
     def __init__(self, y: Float32Array, length: FloatArray) -> None:
         self._y = y
-        self._length = length
+        self._error = _error(length)
         self._low, self._high = _edges(y)
-        self._longest = leaf_maxima(length)
+        self._largest_error = leaf_maxima(self._error)
 
     def within(
         self, y: Float32Array, length: FloatArray, r: FloatArray, u: FloatArray, first: int
@@ -43,16 +45,26 @@ class Boxes:
         from sparrot.kernels import within_boxes
 
         low, high = _edges(y)
-        # A sum of k squares in float32 errs by less than k + 8 roundings, a coordinate by one.
+        # A sum of k squares in float32 errs by less than k + 8 roundings.
         wider = 1 + 2 * (y.shape[1] + 8) * FLOAT32_ROUNDING
         out = np.empty(len(u), np.int32)
         count = within_boxes(
-            low, high, leaf_maxima(r), 2 * FLOAT32_ROUNDING * leaf_maxima(length),
-            self._low, self._high, leaf_maxima(u), 2 * FLOAT32_ROUNDING * self._longest,
-            self._y, u, 2 * FLOAT32_ROUNDING * self._length,
+            low, high, leaf_maxima(r), leaf_maxima(_error(length)),
+            self._low, self._high, leaf_maxima(u), self._largest_error,
+            self._y, u, self._error,
             wider, LEAF, first, out,
         )  # fmt: skip
         return out[:count].copy()
+
+
+def _error(length: FloatArray) -> FloatArray:
+    """How far rounding may put a point, of a given distance from the centre, from its place.
+
+    By one rounding to float32 and, where the last coordinate is the length of what others leave,
+    by the root of some roundings to float64, which is of the same order. And by what is lost where
+    squares underflow.
+    """
+    return 8 * FLOAT32_ROUNDING * length + _UNDERFLOW
 
 
 def leaf_maxima(x: FloatArray) -> FloatArray:

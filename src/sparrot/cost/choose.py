@@ -21,6 +21,7 @@ from sparrot.errors import InvalidInputError
 from sparrot.types import FloatArray, PointArray
 
 _ROUNDING = 2.0**-50
+_SMALLEST = float(np.finfo(np.float64).tiny)  # whose reciprocal is finite
 
 
 def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
@@ -29,7 +30,7 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
         return MatrixCost(-np.asarray(X, dtype=np.float64), unit=1.0)
     if metric == "precomputed":
         cost: PointCost | MatrixCost = MatrixCost(np.asarray(X, dtype=np.float64))
-        if not 0 < cost.unit < np.inf:
+        if not _SMALLEST <= cost.unit < np.inf:
             raise InvalidInputError(
                 f"eps is relative to the mean cost, which must be positive, got {cost.unit:.3g}; "
                 "for a matrix of any sign use sparrot.project(-C / eps)"
@@ -38,11 +39,11 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
         cost = _from_points(X, metric)
     size = max(float(X.max()), -float(X.min()))
-    if not (_ROUNDING * size) * (_ROUNDING * size) < cost.unit < np.inf:
+    if not max((_ROUNDING * size) * (_ROUNDING * size), _SMALLEST) < cost.unit < np.inf:
         raise InvalidInputError(
             f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
-            "to it; it vanishes when all points are equal, and is infinite when squares overflow: "
-            "give points that differ, or rescale them"
+            "to it; it vanishes when all points are equal, or their squares underflow, and is "
+            "infinite when these overflow: give points that differ, or rescale them"
         )
     return cost
 

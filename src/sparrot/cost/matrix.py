@@ -92,7 +92,7 @@ class MatrixCost:
         part.shift = self.shift[index]
         return part
 
-    def rows(self, index: slice) -> FloatArray:
+    def rows(self, index: IntArray | slice) -> FloatArray:
         """Some rows of the matrix."""
         return self._C[np.ix_(self._index[index], self._index)] / self.unit
 

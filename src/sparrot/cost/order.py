@@ -25,7 +25,7 @@ def spatial_order(
 
     V are leading directions of the points, with their shares of the spread.
     """
-    if shares[:_DIRECTIONS].sum() < _WORTH_ORDERING:
+    if not is_worth_ordering(shares):
         return None
     V = V[:, :_DIRECTIONS]
     Y = np.concatenate([(X[k : k + _BLOCK] - centre) @ V for k in range(0, len(X), _BLOCK)])
@@ -40,6 +40,11 @@ def spatial_order(
             order[start:stop] = part[np.argpartition(_widest(Y[part]), half)]
             pieces += [(start, start + half), (start + half, stop)]
     return order
+
+
+def is_worth_ordering(shares: FloatArray) -> bool:
+    """Whether few directions hold enough of the spread; else boxes overlap whatever the order."""
+    return bool(shares[:_DIRECTIONS].sum() >= _WORTH_ORDERING)
 
 
 def _widest(Y: FloatArray) -> FloatArray:

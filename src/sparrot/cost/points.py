@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 from sparrot.cost.base import FLOAT32_ROUNDING
 from sparrot.cost.boxes import Boxes
 from sparrot.cost.coordinates import Coordinates, is_mapped
-from sparrot.cost.order import spatial_order
+from sparrot.cost.order import is_worth_ordering, spatial_order
 from sparrot.types import Float32Array, FloatArray, IntArray, PointArray
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
@@ -64,7 +64,11 @@ class PointCost:
         return self.unit if self.unit > 0 else 1.0
 
     def products(
-        self, rows: IntArray | slice, other: PointCost, columns: slice, out: Float32Array
+        self,
+        rows: IntArray | slice,
+        other: PointCost,
+        columns: IntArray | slice,
+        out: Float32Array,
     ) -> None:
         """Write the inner products `z_i . z_j` in float32."""
         np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
@@ -95,9 +99,11 @@ class PointCost:
         return boxes.within(self._z.few(rows), self._length(rows), r, u, first)
 
     def _box(self) -> Boxes | None:
-        """Boxes around leaves; none where coordinates are not in memory."""
+        """Boxes around leaves; none where these overlap, or coordinates are not in memory."""
         with self._lock:
             if self._boxes is None and self._z.in_memory():
+                if not is_worth_ordering(self._z.leading()[1]):
+                    return None
                 self._boxes = Boxes(self._z.few(slice(None)), self._length(slice(None)))
         return self._boxes
 
@@ -152,7 +158,7 @@ class PointCost:
         part._hold(self._X[index], self.shift[index], self._z)
         return part
 
-    def rows(self, index: slice) -> FloatArray:
+    def rows(self, index: IntArray | slice) -> FloatArray:
         """Costs of some points with all points."""
         if self._to_all is None:
             self._to_all = half_squared_distances(self._X)

@@ -3,7 +3,8 @@ r"""Semismooth Newton on the dual (the paper's Algorithm 1).
 Each step solves :math:`(D + A + \delta I) \Delta u = -F` by conjugate gradients, preconditioned by
 the diagonal and only as precisely as the step deserves, and is then made longer or shorter by a
 line search. Where components of the support are all but bipartite, D + A is all but singular, and
-steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again.
+steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again, and
+where the answer itself is that far, so that nothing is gained by short steps, it is small again.
 
 A row in which no score is positive has no Hessian. It is lifted half way to its level, the v with
 :math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
@@ -23,7 +24,8 @@ from sparrot.types import FloatArray
 
 _LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
-_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
+_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors,
+_SHORT_STEPS = 10  # for so many steps without progress
 _ARMIJO = 1e-4
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
@@ -71,6 +73,8 @@ def newton(
             u[lonely] += (dual.levels(u, lonely) - u[lonely]) / 2
             state = dual.state(u)
             continue
+        if len(history) > progressed + _SHORT_STEPS:
+            delta = _LEAST_DELTA
         step = _direction(state, error, delta)
         with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
             found = _search(dual, u, state, step)

@@ -7,7 +7,7 @@ import logging
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparrot.engine import ProgressCallback, Threads
+from sparrot.engine import Progress, ProgressCallback, Threads
 from sparrot.solvers.active_set import ActiveSet, Budget, Guess, Restricted
 from sparrot.solvers.dual import SparseDual
 from sparrot.solvers.search import PooledPairs
@@ -87,7 +87,9 @@ class PooledSet:
         Where the pool is too small for a solution, no row rises for ever.
         """
         every = np.arange(len(u), dtype=np.int32)
-        for _ in range(_SWEEPS):
+        for sweep in range(_SWEEPS):
+            n_pairs = len(self._pool.pairs)
+            self._progress(Progress("growing", len(u), sweep, _SWEEPS, n_pairs=n_pairs))
             v = self._pool.support.levels(every, u, link, mass, self._threads)
             u = (u + np.where(np.isfinite(v), v, u)) / 2
         return u

@@ -83,13 +83,13 @@ class SparseSolver:
         found = self._restricted(link, mass, start, tol, budget)
         u, plan = self._as_given(found.u, found.plan)
         if not found.certified:  # unknown, so infinite: no silent pass
-            return Found(u, plan, np.inf, 0)
+            return Found(u, plan, np.inf, 0, float(self._approximate))
         n = self._cost.n
         if not self._approximate:
             return Found(u, plan, 0.0, number_of_pairs(n, self._hollow))
         sample = sampled(self._cost, found.u, found.plan, _SAMPLE, self._rng, self._threads)
         m = sample.rows
-        pairs = m * (n - 1) - m * (m - 1) // 2  # one of whose points is in the sample
+        pairs = number_of_pairs(n, self._hollow) - number_of_pairs(n - m, self._hollow)
         return Found(u, plan, sample.violation, pairs, sample.share)
 
     def _restricted(
@@ -169,7 +169,7 @@ class SparseSolver:
         return PooledSet(pool, self._hollow, self._threads, options.progress, options.max_memory)
 
     def _say_how_long(self) -> None:
-        """A bound in the log before what may be a long run."""
+        """An estimate in the log before what may be a long run: bounds may rule out much of it."""
         n = self._cost.n
         if not isinstance(self._cost, PointCost) or n <= 30_000:
             return
@@ -177,7 +177,9 @@ class SparseSolver:
         seconds = passes * seconds_of_a_pass(self._cost, self._threads)
         if seconds > _LONG:
             kind = "approximate" if self._approximate else "exact"
-            _LOG.info("%s search of %d points: up to about %.0f s for one solve", kind, n, seconds)
+            _LOG.info(
+                "%s search of %d points: about %.0f s for one solve, or less", kind, n, seconds
+            )
 
 
 def _is_approximate(cost: Cost, options: Options) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparrot.cost import Cost
 from sparrot.engine import Threads
-from sparrot.support.tiles import list_hits
+from sparrot.support.tiles import as_slice, list_hits
 from sparrot.types import Float32Array, FloatArray, IntArray
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
@@ -19,33 +19,32 @@ _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
 _SMALL = 1500  # points for which float64 rows are as fast, and nothing needs to be compiled
 
 
-def nearest(cost: Cost, k: int, threads: Threads) -> tuple[IntArray, FloatArray]:
-    """The k nearest other points of each point, and their costs in float64.
+def nearest(
+    cost: Cost, k: int, threads: Threads, rows: IntArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest other points of each point (or of some rows), and their costs in float64.
 
     In ascending order, the smaller index first among equals: it is the same for any number of
     threads, and the same as a full sort would give.
     """
     block = _exact_block if cost.n <= _SMALL else _filtered_block
     size = max(16, _TILE_ENTRIES // cost.n)
-    starts = range(0, cost.n, size)
-
-    def one(start: int) -> tuple[IntArray, FloatArray]:
-        return block(cost, slice(start, min(start + size, cost.n)), k)
-
-    parts = list(threads.map(one, starts))
+    every: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
+    pieces = [every[start : start + size] for start in range(0, len(every), size)]
+    parts = list(threads.map(lambda piece: block(cost, piece, k), pieces))
     indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
     return indices, costs
 
 
-def _exact_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]:
-    C = cost.rows(rows)
-    own = np.arange(rows.start, rows.stop)
-    C[own - rows.start, own] = np.inf
+def _exact_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArray]:
+    C = cost.rows(as_slice(rows))
+    place = np.arange(len(rows))
+    C[place, rows] = np.inf
     kth = np.partition(C, k - 1, axis=1)[:, k - 1]
     slack = _PRODUCT_ROUNDING * (cost.shift[rows, None] + cost.shift + np.abs(C))
-    slack[own - rows.start, own] = 0
+    slack[place, rows] = 0
     i, j = np.nonzero(kth[:, None] + 2 * slack >= C)
-    return _first(i, j.astype(np.int32), cost.pairs(i + rows.start, j), len(own), k)
+    return _first(i, j.astype(np.int32), cost.pairs(rows[i], j), len(rows), k)
 
 
 def _first(
@@ -58,21 +57,20 @@ def _first(
     return j[chosen], C[chosen]
 
 
-def _filtered_block(cost: Cost, rows: slice, k: int) -> tuple[IntArray, FloatArray]:
+def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArray]:
     from sparrot.kernels import row_kth
 
-    n_rows = rows.stop - rows.start
-    own = np.arange(rows.start, rows.stop)
+    n_rows = len(rows)
     G: Float32Array = np.empty((n_rows, cost.n), np.float32)
-    cost.products(rows, cost, slice(None), G)
-    G[own - rows.start, own] = -np.inf
+    cost.products(as_slice(rows), cost, slice(None), G)
+    G[np.arange(n_rows), rows] = -np.inf
     margin = cost.margin(cost.shift)
     kth = np.empty(n_rows, np.float32)
     row_kth(G, _rounded(-cost.shift - margin, down=True), k, kth)
     bound = _rounded(-cost.shift + margin, down=False)
     threshold = _rounded(kth - 2 * margin[rows], down=True)
     i, j = list_hits(G, bound, threshold)
-    return _first(i, j, cost.pairs(i + np.int32(rows.start), j), n_rows, k)
+    return _first(i, j, cost.pairs(rows[i], j), n_rows, k)
 
 
 def _rounded(x: FloatArray, down: bool) -> Float32Array:

@@ -86,6 +86,7 @@ def test_other_metrics_are_distances():
         (np.ones((5, 2)), "sqeuclidean", "mean cost must be positive"),
         (np.array([[1e200, 0], [0, 1e200]]), "sqeuclidean", "finite, got inf.*rescale"),
         (np.full((5, 2), 0.1), "sqeuclidean", "all points are equal"),
+        (1e-158 * np.eye(9), "sqeuclidean", "squares underflow"),
         (-np.ones((4, 4)), "precomputed", "sparrot.project"),
         (np.vstack([np.eye(3), np.zeros((1, 3))]), "cosine", "row 3 is"),
         (np.eye(3), "manhatten", "metric='manhatten' is not known; take one of"),

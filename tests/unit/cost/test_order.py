@@ -53,6 +53,29 @@ def test_a_pair_just_in_reach_of_a_far_centre_is_kept():
             assert np.isin(needed, columns).all()
 
 
+def test_squares_that_underflow_rule_nothing_out():
+    X = np.repeat([[-0.5], [0.5]], 2 * LEAF, axis=0) * np.ones(10)
+    far = np.zeros((2, 10))
+    far[:, 0] = -8e23, 8e23
+    cost = PointCost(np.vstack([X, far]))
+    C = float(cost.pairs(np.array([0]), np.array([2 * LEAF]))[0])
+    assert 0 < C < 1e-44
+    r = np.full(cost.n, 1.05 * C / 2)
+    columns = cost.within(np.arange(2 * LEAF, dtype=np.int32), r[: 2 * LEAF], cost, r)
+    assert np.isin(np.arange(2 * LEAF, 4 * LEAF), columns).all()
+
+
+@pytest.mark.parametrize("p", [200, 1024])
+def test_a_rest_that_is_all_rounding_rules_nothing_out(p):
+    """The last of few coordinates is the root of a difference of equal numbers."""
+    X = np.random.default_rng(0).standard_normal((1500, 1)) * np.ones(p)
+    cost = in_order(X)
+    C = cost.dense() + np.diag(np.full(cost.n, np.inf))
+    r = (1 + 1e-12) * C.min(axis=1) / 2
+    for columns, needed in within_each_group(cost, r):
+        assert np.isin(needed, columns).all()
+
+
 def test_columns_before_the_first_are_left_out():
     cost = in_order(points("swiss-roll", 1500))
     rows, r = np.arange(LEAF, dtype=np.int32), np.full(1500, 0.05)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import sparrot
 from problems import half_squared, points
 from sparrot.cost import PointCost
 from sparrot.engine import Threads
@@ -62,3 +63,18 @@ def test_lonely_rows_are_lifted(duals, kind):
     start = np.full(80, -50.0)
     result = newton(duals[kind], start, 1e-9, 100)
     assert result.error <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_answer_that_is_far_along_an_all_but_bipartite_graph_is_reached(seed):
+    n, k = 300, 149
+    rng = np.random.default_rng(seed)
+    C = rng.random((n, n))
+    C = C + C.T
+    C[:k, :k] += 50
+    C[k:, k:] += 50
+    np.fill_diagonal(C, 0)
+    for start in (np.zeros(n), np.sort(C, axis=1)[:, 1] / 2):
+        a = sparrot.qot(C, 1e-3, metric="precomputed", potential=start)
+        assert a.certificate.marginal_error <= 1e-8
+        assert a.n_iter < 120
