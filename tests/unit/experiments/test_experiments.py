@@ -43,7 +43,7 @@ TINY = {
     "digits": {"n": 20, "eps": (10.0, 1.0), "k": (3, 5), "n_drawn": 5},
     "single-cell": {
         "sets": ("dentate", "arabidopsis", "pbmc"),
-        "n": 300,
+        "n_others": 300,
         "n_genes": 200,
         "n_seeds": 1,
     },
