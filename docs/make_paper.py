@@ -45,10 +45,11 @@ Where we differ from the paper, and where choices were made with results in view
   was first judged by the first coordinate alone, and held; it is now judged by both.
 * Single cells and batch effects: the paper's own cells (dentate gyrus) are not here; both use other
   cells, and say nothing about the paper's figures of its own. Single cells takes 2,500, in two
-  samples, where the paper has 5,000: EOT of a given perplexity takes more than ten minutes for those.
-  Values were first clipped at ten deviations, which the paper does not say, and was dropped. In batch
-  effects, values clipped at three are a second variant that shows what the rarest genes do; since there is no batch effect to
-  overcome in ours, the overlap of batches by QOT counts as not tested.
+  samples, where the paper has 5,000: EOT of a given perplexity takes more than ten minutes for
+  those. Values were first clipped at ten deviations, which the paper does not say, and was dropped.
+  In batch effects, values clipped at three are a second variant that shows what the rarest genes
+  do; since there is no batch effect to overcome in ours, the overlap of batches by QOT counts as
+  not tested.
 
 | experiment | hold | do not hold | not tested |
 | --- | --- | --- | --- |

@@ -166,8 +166,21 @@ def score_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
         if method in _BY_NEIGHBOURS:
             best = best_of(chosen, key=lambda row: row["mean"])
             note = f"k = {best['parameter']:g}"
-            best_line(axes, best["mean"], style["color"], f"{method}, best k", note)
+            end = _is_free_at_the_end(rows, best["mean"])
+            label = f"{method}, best k"
+            best_line(axes, best["mean"], style["color"], label, note, at_the_end=end)
         else:
             curve_with_band(axes, chosen, "parameter", style | {"markersize": 4}, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$, relative to the mean cost")
     axes.set(ylabel=_LABELS[key], ylim=(0, 1 if key == "nmi" else np.pi / 2))
+
+
+def _is_free_at_the_end(rows: list[dict[str, Any]], value: float) -> bool:
+    """Whether curves are farther from a value at their ends than where they begin."""
+    others = [row for row in rows if row["method"] not in _BY_NEIGHBOURS]
+    places = [row["parameter"] for row in others]
+
+    def room(place: float) -> float:
+        return min(abs(row["mean"] - value) for row in others if row["parameter"] == place)
+
+    return room(max(places)) > room(min(places))

@@ -62,13 +62,22 @@ def curve_with_band(
     axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def best_line(axes: Any, value: float, colour: str, label: str, note: str, lift: float = 2) -> None:
+def best_line(
+    axes: Any,
+    value: float,
+    colour: str,
+    label: str,
+    note: str,
+    lift: float = 2,
+    at_the_end: bool = False,
+) -> None:
     """A level line for a method that has no curve here, with its parameter on it."""
     axes.axhline(value, color=colour, linestyle="-.", label=label)
     axes.annotate(
         note,
-        (0, value),
-        (3, lift),
+        (float(at_the_end), value),
+        (-3 if at_the_end else 3, lift),
+        ha="right" if at_the_end else "left",
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
         fontsize=8,
