@@ -56,11 +56,11 @@ def find_hits(G: Array, b: Array, t: Array, rows: Array, columns: Array) -> int:
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _between(low: Array, high: Array, low_2: Array, high_2: Array) -> Any:
-    """The squared distance between two boxes, given by their edges."""
+def _between(low: Array, high: Array, b: int, low_2: Array, high_2: Array, j: int) -> Any:
+    """The squared distance between the box b of some and the box j of others."""
     total = np.float32(0)
-    for c in range(len(low)):
-        d = max(max(low[c] - high_2[c], low_2[c] - high[c]), np.float32(0))
+    for c in range(low.shape[1]):
+        d = max(max(low[b, c] - high_2[j, c], low_2[j, c] - high[b, c]), np.float32(0))
         total += d * d
     return total
 
@@ -93,13 +93,13 @@ def within_boxes(
     for leaf in range(first // size, len(leaf_u)):
         for b in range(len(r)):
             t = np.sqrt(2 * max(r[b] + leaf_u[leaf], 0.0)) + error[b] + leaf_error[leaf]
-            d = _between(low[b], high[b], leaf_low[leaf], leaf_high[leaf])
+            d = _between(low, high, b, leaf_low, leaf_high, leaf)
             near[b] = not d > wider * t * t
         for j in range(max(leaf * size, first), min((leaf + 1) * size, len(y))):
             for b in range(len(r)):
                 if near[b]:
                     t = np.sqrt(2 * max(r[b] + u[j], 0.0)) + error[b] + y_error[j]
-                    if not _between(low[b], high[b], y[j], y[j]) > wider * t * t:
+                    if not _between(low, high, b, y, y, j) > wider * t * t:
                         out[count] = j
                         count += 1
                         break
