@@ -23,7 +23,7 @@ from sparrot.experiments import clusters as judge
 from sparrot.experiments.angles import eps_grid
 from sparrot.experiments.bands import bands
 from sparrot.experiments.digits_claims import claims
-from sparrot.experiments.eigenvector_marks import explained, marks
+from sparrot.experiments.eigenvector_marks import explained, marks, own_kind
 from sparrot.experiments.frame import Experiment, Numbers
 from sparrot.experiments.work import Work
 
@@ -115,7 +115,9 @@ def _all_digits(
     found = judge.matched(method, data.X, target)
     functions = judge.spectrum(found.matrix, parameters.n_components).functions[:, 1:]
     sizes = perplexity(found)
+    layout = _layout(parameters, found)
     said = marks(functions, data.labels) | {
+        "own_kind": own_kind(np.asarray(layout["layout"]), data.labels, (7, 9)),
         "eps": found.relative_eps,
         "perplexity": float(sizes.mean()),
         "spread": judge.spread(sizes),
@@ -126,7 +128,7 @@ def _all_digits(
     drawn["vectors"] = judge.rounded(functions, 4)
     return {
         "marks": said,
-        "drawn": drawn | {"eps": found.relative_eps} | _layout(parameters, found),
+        "drawn": drawn | {"eps": found.relative_eps} | layout,
     }
 
 

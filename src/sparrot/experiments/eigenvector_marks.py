@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import NearestNeighbors
 
 from sparrot.types import FloatArray, IntArray
 
@@ -78,3 +79,22 @@ def told_apart(vectors: FloatArray, labels: IntArray) -> list[float]:
     truth = labels[hard] == _APART[0]
     found = [float(roc_auc_score(truth, v)) for v in vectors[hard].T]
     return [max(auc, 1 - auc) for auc in found]
+
+
+def own_kind(Y: FloatArray, labels: IntArray, kinds: tuple[int, ...], k: int = 15) -> float:
+    """The share of points of some kinds most of whose k nearest among these are of their own kind.
+
+    Examples
+    --------
+    >>> Y = np.arange(40.0)[:, None]
+    >>> own_kind(Y, np.repeat([7, 9], 20), (7, 9), k=5) > 0.9
+    True
+    >>> own_kind(Y, np.tile([7, 9], 20), (7, 9), k=5) < 0.1
+    True
+    """
+    chosen = np.isin(labels, kinds)
+    Y, labels = Y[chosen], labels[chosen]
+    k = min(k, len(Y) - 1)
+    near = NearestNeighbors(n_neighbors=k).fit(Y).kneighbors(return_distance=False)
+    own = (labels[near] == labels[:, None]).mean(axis=1)
+    return float((own > 1 / 2).mean())

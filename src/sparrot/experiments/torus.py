@@ -125,7 +125,8 @@ def _fixed(found: list[_Summary], limit: float) -> Claim:
         if holds is None
         else unless(
             holds, f"mean {last.mean:.2f}, standard error {last.error:.2f}, change {change:.2f}"
-        ),
+        )
+        or f"it settles {abs(last.mean) / last.error:.0f} standard errors from zero",
     )
 
 
@@ -160,7 +161,6 @@ def _bias(alpha: float, found: list[_Summary], limit: float) -> str:
         f"alpha = {alpha} is {abs(last.mean - limit) / last.error:.1f} standard errors off, and "
         f"{above} of the {len(found)} means over N are above the limit: "
         + ("a bias is likelier than chance" if all_on_one_side else "chance is not excluded")
-        + f" (terms of order K are not small yet: K = {last.level:.2f})"
     )
 
 

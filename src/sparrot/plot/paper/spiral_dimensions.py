@@ -24,7 +24,9 @@ def draw(numbers: dict[str, Any]) -> dict[str, Any]:
         for row, d in zip(panels, dimensions, strict=True):
             for axes, key in zip(row, LABELS, strict=True):
                 angle_curves(axes, [r for r in numbers["angle_bands"] if r["d"] == d], key)
-            row[1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-        for letter, axes, d in zip("abcdefgh", panels.flat, np.repeat(dimensions, 2), strict=False):
-            panel(axes, letter, f"d = {d:,}")
+        panels[0, 1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        judges = ["the paper's judge", "whole pairs"] * len(dimensions)
+        places = zip("abcdefgh", panels.flat, np.repeat(dimensions, 2), judges, strict=False)
+        for letter, axes, d, by in places:
+            panel(axes, letter, f"d = {d:,}, {by}")
     return {"": figure}
