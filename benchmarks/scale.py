@@ -1,4 +1,4 @@
-"""Exact and approximate QOT at size: against a bare pass of products, and against k-NN graphs.
+"""Exact QOT at size: against a bare pass of products, and against k-NN graphs.
 
 Every line is a process of its own; compilation and import are not counted. A half pass is products
 in float32, of all coordinates, over 2048-square tiles of the upper triangle, in two threads. Real
@@ -103,11 +103,8 @@ def exact(X: np.ndarray, arguments: dict) -> str:
         warnings.simplefilter("ignore")
         a = sparrot.qot(X, **arguments)
     assert a.certificate.marginal_error <= 1e-8
-    assert a.certificate.exact == (arguments.get("search") != "approximate")
-    said = f"{a.matrix.nnz / len(X):.0f} neighbours, eps {a.relative_eps:.3g}"
-    if not a.certificate.exact:
-        said += f", missed rows <= {a.certificate.missed_rows:.1%}"
-    return said
+    assert a.certificate.exact
+    return f"{a.matrix.nnz / len(X):.0f} neighbours, eps {a.relative_eps:.3g}"
 
 
 def sklearn_knn(X: np.ndarray, k: int) -> str:
@@ -148,22 +145,18 @@ LARGE = [
 ]
 
 
-def table(lines: list, approximate: bool) -> None:
+def table(lines: list) -> None:
     print(f"{'':26}{'':24}{'seconds':>9}{'half passes':>13}{'MB':>8}  ")
     for title, make, arguments, k in lines:
         unit, _, _ = in_own_process(run, "half pass", make, {})
         show(title, "half pass", unit, unit, 0.0, "")
         runs = [("sparrot", arguments)]
-        if approximate and find_spec("pynndescent"):
-            runs.append(("sparrot", {**arguments, "search": "approximate"}))
-            runs.append(("pynndescent k-NN", {"k": 30}))
         if k is not None:
             runs.append(("scikit-learn k-NN", {"k": k}))
-            if find_spec("pynndescent"):
-                runs.append(("pynndescent k-NN", {"k": k}))
+        if find_spec("pynndescent"):
+            runs.append(("pynndescent k-NN", {"k": k or 30}))
         for name, given in runs:
             seconds, megabytes, said = in_own_process(run, name, make, given)
-            name = f"{name} ({given['search']})" if "search" in given else name
             show(title, name, seconds, unit, megabytes, said)
 
 
@@ -236,7 +229,7 @@ def main() -> None:
     missing = [line[0] for line in lines if line[1] not in ("gaussian", "branches")]
     if missing and not DATA.is_dir():
         sys.exit(f"{', '.join(missing)} need the data folder: set SPARROT_DATA")
-    table(lines, approximate=options.large)
+    table(lines)
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ def neighbors(
         default graph, under which scanpy's tools read no other names.
     copy : return a changed copy, in memory, instead of changing adata.
     **options : to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`, `drop`, ...
-        `hollow` stays True: a graph of scanpy has a zero diagonal. With `search="approximate"` the
-        distances are to the nearest among the neighbours that it found, where these are enough.
+        `hollow` stays True: a graph of scanpy has a zero diagonal. With `neighbours` (and
+        `search="approximate"`) the distances are to the nearest among these, where they are enough.
 
     Returns
     -------

@@ -68,12 +68,12 @@ def qot(
     n_jobs : threads; all cores by default. The result does not depend on it.
     max_memory : bytes that the solver may take; what is available by default. What the solve will
         need is estimated from a sample before it starts.
-    search : `"exact"` looks at every pair of points; `"approximate"`, for millions of points,
-        only at approximate neighbours and neighbours of neighbours: row sums are
-        still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
-        Up to 5,000 points it is exact all the same, unless `neighbours` are given. `"auto"` is
-        approximate from :math:`n^2 p = 2 \cdot 10^{14}` on, below which exact is the faster one;
-        the log says which, and how long it may take.
+    search : `"exact"` looks at every pair of points that no bound rules out; `"approximate"`, for
+        millions of points, only at neighbours in a graph and at neighbours of neighbours: row sums
+        are still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
+        Where an exact search is the faster one, up to about :math:`n^2 p = 2 \cdot 10^{14}`, it is
+        exact all the same, unless `neighbours` are given; `"auto"` is so whatever is given. The log
+        says which, and how long it may take.
     neighbours : for an approximate search, a transformer with the interface of
         `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbours by default
         (whose graph, unlike all else here, depends on its number of threads).

@@ -61,20 +61,20 @@ class KeptGraph:
     graph : (n, n) `csr_array` of the neighbours found; None if nobody asked for them.
     """
 
-    def __init__(self, neighbours: Any = None, n_jobs: int | None = None) -> None:
+    def __init__(self, neighbours: Any, n_jobs: int | None = None) -> None:
         self.graph: Any = None
         self._neighbours = neighbours
         self._n_jobs = n_jobs
 
     def within(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options of `sparrot.qot`, this in place of the neighbours where they are used."""
-        given = self._neighbours is None or hasattr(self._neighbours, "fit_transform")
+        given = hasattr(self._neighbours, "fit_transform")
         if options.get("search", "exact") == "exact" or not given:
             return options
         return options | {"neighbours": self}
 
     def fit_transform(self, X: Any) -> Any:
-        """The graph of the neighbours of X; of pynndescent if no transformer was given."""
+        """The graph of the neighbours of X."""
         with Threads(self._n_jobs) as threads:
             self.graph = neighbour_graph(X, self._neighbours, threads.n_jobs)
         return self.graph

@@ -33,8 +33,7 @@ _LOOSE = 1e-2  # marginal error on the way there
 _PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
 _PAIRS = 500_000  # a point, in the time that an approximate search takes with its graph
 _LONG = 10.0  # seconds that are worth a word
-_WORTH_APPROXIMATING = 5000  # points
-_TOO_MANY = 2e14  # products n^2 p from which search="auto" is approximate
+_TOO_MANY = 2e14  # products n^2 p up to which an exact search is the faster one
 _SAMPLE = 1000  # rows checked against all points
 _SEED = 20_240_817  # of the samples, and of nothing else
 
@@ -183,26 +182,23 @@ class SparseSolver:
 
 
 def _is_approximate(cost: Cost, options: Options) -> bool:
-    """What was asked for, or what the number of products suggests; the log says which and why."""
+    """Whether to search in a graph of neighbours: if some are given, or it is the faster way."""
     if options.search == "exact":
         return False
-    euclidean = isinstance(cost, PointCost)
     if options.search == "approximate":
-        if not euclidean:
+        if not isinstance(cost, PointCost):
             raise InvalidInputError(
                 "search='approximate' works for metric='sqeuclidean' and 'cosine'; other metrics "
                 "have their n x n matrix already, use search='exact'"
             )
-        if options.neighbours is None and cost.n < _WORTH_APPROXIMATING:
-            _LOG.info("search is exact: %d points are done sooner than a graph is begun", cost.n)
-            return False
-        return True
+        if options.neighbours is not None:
+            return True
     products = float(cost.n) ** 2 * cost.points.shape[1] if isinstance(cost, PointCost) else 0.0
-    chosen = "approximate" if products > _TOO_MANY else "exact"
     _LOG.info(
-        "search='auto' is %s here: n^2 p = %.1e, and from %.0e on it is approximate",
-        chosen,
+        "search=%r is %s here: n^2 p = %.1e, and up to %.0e exact is the faster one",
+        options.search,
+        "approximate" if products > _TOO_MANY else "exact",
         products,
         _TOO_MANY,
     )
-    return chosen == "approximate"
+    return products > _TOO_MANY

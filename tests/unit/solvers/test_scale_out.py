@@ -14,10 +14,10 @@ from sparrot.affinity.diagnostics import signs_of_poor_choice
 from sparrot.affinity.scale import Scale
 from sparrot.cost import PointCost
 from sparrot.engine import Threads
-from sparrot.solvers import Certificate
+from sparrot.solvers import Certificate, sparse
 from sparrot.solvers.active_set import Budget
 from sparrot.solvers.pooled import PooledSet
-from sparrot.support import QUADRATIC, Pool, sampled
+from sparrot.support import QUADRATIC, Pool, pool, sampled
 
 
 def few_neighbours():
@@ -224,11 +224,19 @@ def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_pat
     assert (tmp_path / "b.npz").read_bytes() == half
 
 
+def test_more_points_than_an_exact_search_is_for_need_a_graph(monkeypatch):
+    monkeypatch.setattr(sparse, "_TOO_MANY", 1e7)
+    monkeypatch.setattr(pool, "load_extra", lambda *names: pytest.fail(f"asked for {names}"))
+    for search in ("approximate", "auto"):
+        with pytest.raises(pytest.fail.Exception, match=r"asked for .'pynndescent', 'approximate'"):
+            sparrot.qot(points("gaussian", 1600), search=search)
+
+
 def test_few_points_are_searched_exactly_unless_neighbours_are_given(caplog):
     caplog.set_level("INFO", logger="sparrot")
     a = sparrot.qot(points("gaussian", 1600), search="approximate")
     assert a.certificate.exact
-    assert "search is exact: 1600 points are done sooner" in caplog.text
+    assert "search='approximate' is exact here: n^2 p = 7.7e+07" in caplog.text
 
 
 def test_a_path_may_be_approximate_too():
