@@ -29,7 +29,8 @@ def angle_curves(axes: Any, rows: list[dict[str, Any]], key: str) -> None:
             best = min(chosen, key=lambda row: row["mean"])
             note = f"k = {best['parameter']:g}"
             lift = (2, -9)[_BY_NEIGHBOURS.index(method)]  # the lines lie close
-            best_line(axes, best["mean"], style["color"], f"{method}, best k", note, lift)
+            label = f"{method}, best k"
+            best_line(axes, best["mean"], style["color"], label, note, lift, at_the_end=True)
         else:
             curve_with_band(axes, chosen, "parameter", style, method)
     axes.set(xscale="log", xlabel=r"$\varepsilon$ (or bandwidth), relative to the mean cost")
