@@ -43,8 +43,8 @@ Where we differ from the paper, and where choices were made with results in view
   not end at the projection.
 * Sphere: slopes are fitted where points have 15 neighbours or more and the level is at most 0.2.
 * Torus: 5 samples in the place of 25 at N = 5,000 for alpha = 2, and at N = 10,000 for alpha = 2
-  and 1.75; the paper does not give the factor in eps, ours is 1. Points beyond the third and the
-  97th percentile are outside the axes.
+  and 1.75; the paper does not give the factor in eps, ours is 1. Triangles are samples
+  beyond the axes.
 * Active set: each of 10 problems is solved once, where the paper solves it 10 times; memory is the
   peak above the points, where the paper counts all that was allocated.
 * Mixture: 25 values of eps, 8 of k and 3 samples; perplexities, eigenvectors and spectra are of

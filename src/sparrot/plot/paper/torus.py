@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparrot.plot.paper.look import BLACK, BLUE, SKY, panel, paper_style
+from sparrot.types import FloatArray
 
 
 def draw(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -34,8 +35,17 @@ def _panel(axes: Any, numbers: dict[str, Any], alpha: float) -> None:
     samples, means = (
         [row for row in numbers[key] if row["alpha"] == alpha] for key in ("operator", "means")
     )
-    values = [row["value"] for row in samples]
-    axes.scatter([row["n"] for row in samples], values, color=SKY, s=9, alpha=0.6)
+    sizes, values = np.array([(row["n"], row["value"]) for row in samples]).T
+    low, high = _limits(values)
+    for marker, chosen in (
+        ("o", (values >= low) & (values <= high)),
+        ("^", values > high),
+        ("v", values < low),
+    ):
+        edge = 0.015 * (high - low)
+        shown = values[chosen].clip(low + edge, high - edge)
+        size = 9 if marker == "o" else 18
+        axes.scatter(sizes[chosen], shown, color=SKY, s=size, alpha=0.6, marker=marker)
     axes.errorbar(
         [row["n"] for row in means],
         [row["mean"] for row in means],
@@ -46,16 +56,20 @@ def _panel(axes: Any, numbers: dict[str, Any], alpha: float) -> None:
         label="mean, ± 2 s.e.",
     )
     axes.axhline(numbers["limit"], color=BLACK, linestyle=":", label=r"limit $\Delta f(x_0)$")
-    low, high = np.percentile(values, [3, 97])  # a few samples may be beyond the axes
-    margin = 0.1 * (high - low)
-    axes.set_ylim(min(low - margin, -0.5), max(high + margin, 2.0))
+    axes.set_ylim(low, high)
     most = max(row["count"] for row in means)
     for row in (row for row in means if row["count"] < most):
         axes.annotate(
             f"{row['count']}\nsamples",
-            (row["n"], row["mean"] + 2 * row["error"]),
-            (0, 4),
-            textcoords="offset points",
+            (row["n"], 0.02),
+            xycoords=("data", "axes fraction"),
             ha="center",
             fontsize=7,
         )
+
+
+def _limits(values: FloatArray) -> tuple[float, float]:
+    """Of the axes: a few samples may be beyond, and are drawn as triangles at the edge."""
+    low, high = np.percentile(values, [3, 97])
+    margin = 0.1 * (high - low)
+    return min(low - margin, -0.5), max(high + margin, 2.0)
