@@ -1,3 +1,7 @@
+import signal
+
+import pytest
+
 from problems import data_folder
 
 
@@ -6,3 +10,11 @@ def pytest_report_header() -> str:
     if folder is None:
         return "sparrot data: none (set SPARROT_DATA); scikit-learn's digits stand in for MNIST"
     return f"sparrot data: {folder}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interruptible():
+    """Ctrl-C works in tests, also where a shell started them in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -42,8 +42,8 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
     if not max((_ROUNDING * size) * (_ROUNDING * size), _SMALLEST) < cost.unit < np.inf:
         raise InvalidInputError(
             f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
-            "to it; it vanishes when all points are equal, or their squares underflow, and is "
-            "infinite when these overflow: give points that differ, or rescale them"
+            "to it; it vanishes when all points are equal or squares underflow, and is infinite "
+            "when squares overflow: give points that differ, or rescale them"
         )
     return cost
 

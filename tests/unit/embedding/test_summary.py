@@ -79,7 +79,7 @@ def test_a_perplexity_is_met_by_the_chosen_step():
 
 def test_the_search_and_its_neighbours_are_those_of_the_path():
     X = points("spiral")
-    nearest = sparrot.KNeighborsTransformer(n_neighbors=40)
+    nearest = sparrot.KNeighborsTransformer(n_neighbors=150)
     s = sparrot.summarise(X, 0.1, each_side=1, search="approximate", neighbours=nearest)
     assert s.search == "approximate"
     for step in s.steps:
