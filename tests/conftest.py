@@ -14,7 +14,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible():
-    """Ctrl-C works in tests, also where a shell started them in the background and it is ignored."""
+    """Ctrl-C works in tests, also where a shell runs them in the background and ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
