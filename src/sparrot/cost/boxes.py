@@ -33,7 +33,7 @@ class Boxes:
         self._y = y
         self._error = _error(length)
         self._low, self._high = _edges(y)
-        self._largest_error = leaf_maxima(self._error)
+        self._largest_error = _leaf_maxima(self._error)
 
     def within(
         self, y: Float32Array, length: FloatArray, r: FloatArray, u: FloatArray, first: int
@@ -49,8 +49,8 @@ class Boxes:
         wider = 1 + 2 * (y.shape[1] + 8) * FLOAT32_ROUNDING
         out = np.empty(len(u), np.int32)
         count = within_boxes(
-            low, high, leaf_maxima(r), leaf_maxima(_error(length)),
-            self._low, self._high, leaf_maxima(u), self._largest_error,
+            low, high, _leaf_maxima(r), _leaf_maxima(_error(length)),
+            self._low, self._high, _leaf_maxima(u), self._largest_error,
             self._y, u, self._error,
             wider, LEAF, first, out,
         )  # fmt: skip
@@ -67,7 +67,7 @@ def _error(length: FloatArray) -> FloatArray:
     return 8 * FLOAT32_ROUNDING * length + _UNDERFLOW
 
 
-def leaf_maxima(x: FloatArray) -> FloatArray:
+def _leaf_maxima(x: FloatArray) -> FloatArray:
     """The largest of each leaf of values."""
     return np.maximum.reduceat(x, np.arange(0, len(x), LEAF))
 

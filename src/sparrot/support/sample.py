@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from sparrot.cost import Cost
 from sparrot.engine import Threads
-from sparrot.support.pairs import Pairs, entries_at
+from sparrot.support.pairs import entries_at
 from sparrot.support.screening import screen
 from sparrot.types import FloatArray
 
@@ -25,13 +25,11 @@ class Sample:
     Attributes
     ----------
     rows : how many were checked.
-    missed : their pairs with a positive score that are not in the plan.
-    violation : the largest score of a pair that was left out.
+    violation : the largest score of a pair that is not in the plan.
     share : upper confidence bound (95 %, Clopper and Pearson) on the share of rows with one.
     """
 
     rows: int
-    missed: Pairs
     violation: float
     share: float
 
@@ -54,4 +52,4 @@ def sampled(
     missed, scores = found.where(out), scores[out]
     touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
     share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
-    return Sample(n_rows, missed, float(scores.max(initial=0.0)), float(share))
+    return Sample(n_rows, float(scores.max(initial=0.0)), float(share))
