@@ -104,21 +104,21 @@ def exact(X: np.ndarray, arguments: dict) -> str:
         a = sparrot.qot(X, **arguments)
     assert a.certificate.marginal_error <= 1e-8
     assert a.certificate.exact
-    return f"{a.matrix.nnz / len(X):.0f} neighbours, eps {a.relative_eps:.3g}"
+    return f"{a.matrix.nnz / len(X):.0f} neighbors, eps {a.relative_eps:.3g}"
 
 
 def sklearn_knn(X: np.ndarray, k: int) -> str:
     from sklearn.neighbors import NearestNeighbors
 
     search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
-    return f"{search.kneighbors_graph().nnz / len(X):.0f} neighbours"
+    return f"{search.kneighbors_graph().nnz / len(X):.0f} neighbors"
 
 
 def pynndescent_knn(X: np.ndarray, k: int) -> str:
     from pynndescent import PyNNDescentTransformer
 
     search = PyNNDescentTransformer(n_neighbors=k, random_state=0, n_jobs=-1)
-    return f"{search.fit_transform(X).nnz / len(X):.0f} neighbours"
+    return f"{search.fit_transform(X).nnz / len(X):.0f} neighbors"
 
 
 def run(name: str, make: str, arguments: dict) -> tuple[float, float, str]:

@@ -11,7 +11,7 @@ import numpy as np
 from _measure import in_own_process, measured
 
 PAIRS = 10
-NEIGHBOURS = 34  # about 40 a row, once symmetrised
+NEIGHBORS = 34  # about 40 a row, once symmetrized
 
 
 def graph(kind: str, n: int):
@@ -23,7 +23,7 @@ def graph(kind: str, n: int):
         "cube": lambda: rng.random((n, 3)),
         "clusters": lambda: rng.standard_normal((n, 8)) + 3 * rng.integers(0, 2, (n, 8)),
     }[kind]()
-    return sparrot.knn(X, NEIGHBOURS).matrix
+    return sparrot.knn(X, NEIGHBORS).matrix
 
 
 def run(name: str, kind: str, n: int) -> tuple[float, float, float, float, float]:
@@ -35,7 +35,7 @@ def run(name: str, kind: str, n: int) -> tuple[float, float, float, float, float
 
 
 def _sparrot(W) -> tuple[float, float]:
-    from sparrot.embedding import eigenpairs
+    from sparrot.spectral import eigenpairs
 
     pairs = eigenpairs(W, PAIRS, components="largest")
     return pairs.values[-1], pairs.residuals.max()
@@ -44,9 +44,9 @@ def _sparrot(W) -> tuple[float, float]:
 def _arpack(W) -> tuple[float, float]:
     from scipy.sparse.linalg import eigsh
 
-    from sparrot.operators import symmetric_normalisation
+    from sparrot.spectral import symmetric_normalization
 
-    S = symmetric_normalisation(W)
+    S = symmetric_normalization(W)
     start = np.random.default_rng(0).standard_normal(S.shape[0])
     values, V = eigsh(S, PAIRS, which="LA", v0=start, tol=1e-8)
     return values.min(), np.linalg.norm(S @ V - V * values, axis=0).max()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from sparrot.experiments.names import EXPERIMENTS
+from sparrot.paper._frame import EXPERIMENTS
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures" / "paper"
@@ -33,7 +33,7 @@ Where we differ from the paper, and where choices were made with results in view
   two, and the half that is kept is arbitrary: worth up to 0.16 of angle. Every angle is therefore
   drawn and said twice: to the paper's ten, which give the verdict, and to the eleven of whole
   pairs.
-* Spiral: the clean curve is joined by its two neighbours (the paper's three count the point
+* Spiral: the clean curve is joined by its two neighbors (the paper's three count the point
   itself); MAGIC's operator is made symmetric by its mean with the transpose; eps is relative to the
   mean of |x - y|^2 / 2. "Worse for eps small" is judged from 0.04 on, below which neither is good.
   The interpolation is of one sample, and its verdict turns on which eps counts as best.
@@ -41,7 +41,7 @@ Where we differ from the paper, and where choices were made with results in view
 * Convergence: errors are the largest entry of W1 - 1, where the paper has the Euclidean norm; one
   problem of each size; our alternating projections have Dykstra's correction, without which they do
   not end at the projection.
-* Sphere: slopes are fitted where points have 15 neighbours or more and the level is at most 0.2.
+* Sphere: slopes are fitted where points have 15 neighbors or more and the level is at most 0.2.
 * Torus: 5 samples in the place of 25 at N = 5,000 for alpha = 2, and at N = 10,000 for alpha = 2
   and 1.75; the paper does not give the factor in eps, ours is 1. Triangles are samples
   beyond the axes.
@@ -119,7 +119,7 @@ def belongs(stem: str, name: str) -> bool:
 
 
 def small(figure: Path) -> str:
-    """Copy a figure, no wider than a page; a palette would merge the colours of small groups."""
+    """Copy a figure, no wider than a page; a palette would merge the colors of small groups."""
     FIGURES.mkdir(parents=True, exist_ok=True)
     with Image.open(figure) as image:
         image = image.convert("RGB")

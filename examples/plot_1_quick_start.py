@@ -43,7 +43,7 @@ def angle(affinity):
     return sparrot.metrics.mean_principal_angle(vectors, clean)
 
 
-print(f"QOT {angle(a):.2f}, 60 nearest neighbours {angle(sparrot.knn(spiral.X, 60)):.2f}")
+print(f"QOT {angle(a):.2f}, 60 nearest neighbors {angle(sparrot.knn(spiral.X, 60)):.2f}")
 assert angle(a) < 0.1
 assert angle(sparrot.knn(spiral.X, 60)) > 0.2
 assert np.abs(a.matrix.sum(axis=1) - 1).max() <= 1e-8

@@ -17,7 +17,7 @@ new = np.arange(1200) % 3 == 1
 X, X_new = spiral.X[~new], spiral.X[new]
 
 rows = sparrot.QOT().fit(X).transform(X_new)
-print(f"{rows.shape[0]} rows of {rows.nnz / rows.shape[0]:.0f} neighbours, sums to one")
+print(f"{rows.shape[0]} rows of {rows.nnz / rows.shape[0]:.0f} neighbors, sums to one")
 assert np.allclose(rows.sum(axis=1), 1)
 
 # %%

@@ -2,7 +2,7 @@
 What eps does, and what it does not
 ===================================
 
-``eps`` sets how many neighbours a point gets. ``qot_path`` solves for many of them, each from the
+``eps`` sets how many neighbors a point gets. ``qot_path`` solves for many of them, each from the
 ones before. On the noisy spiral the answer hardly changes over a decade around the default.
 """
 
@@ -14,15 +14,15 @@ import sparrot
 spiral = sparrot.datasets.make_spiral(600)
 clean = sparrot.eigenpairs(sparrot.knn(spiral.clean, 2), 9).vectors
 grid = np.logspace(1, -1, 9)
-angles, neighbours = [], []
+angles, neighbors = [], []
 for a in sparrot.qot_path(spiral.X, grid):
     vectors = sparrot.eigenpairs(a, 9).vectors
     angles.append(sparrot.metrics.mean_principal_angle(vectors, clean))
-    neighbours.append(a.neighbours)
+    neighbors.append(a.n_neighbors)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-axes[0].loglog(grid, neighbours, "o-")
-axes[0].set(xlabel="eps / mean cost", ylabel="neighbours a row")
+axes[0].loglog(grid, neighbors, "o-")
+axes[0].set(xlabel="eps / mean cost", ylabel="neighbors a row")
 axes[1].semilogx(grid, angles, "o-")
 axes[1].set(xlabel="eps / mean cost", ylabel="mean angle to the clean curve", ylim=(0, np.pi / 2))
 
@@ -31,15 +31,15 @@ print(f"angle between {min(near):.2f} and {max(near):.2f} for eps from 0.32 to 3
 assert max(near) < 0.2
 
 # %%
-# ``summarise`` looks at a short path and keeps what ``sparrot report`` draws: the number of
-# neighbours of a point, the leading eigenvalues and the pieces of the graph.
+# ``summarize`` looks at a short path and keeps what ``sparrot report`` draws: the number of
+# neighbors of a point, the leading eigenvalues and the pieces of the graph.
 
-summary = sparrot.summarise(spiral.X)
+summary = sparrot.summarize(spiral.X)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
 sparrot.plot.eps_path(summary, axes=axes)
 
 # %%
-# Where the number of neighbours is what matters, ask for it. ``eps="connected"`` finds the smallest
+# Where the number of neighbors is what matters, ask for it. ``eps="connected"`` finds the smallest
 # eps with a graph of one piece.
 
 asked = sparrot.qot(spiral.X, perplexity=20)

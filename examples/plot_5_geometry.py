@@ -12,7 +12,7 @@ import numpy as np
 
 import sparrot
 from sparrot.geometry import geodesic_distances, interpolate
-from sparrot.operators import heat_kernel, laplacian
+from sparrot.spectral import heat_kernel, laplacian
 
 spiral = sparrot.datasets.make_spiral(400)
 a = sparrot.qot(spiral.X)

@@ -23,8 +23,8 @@ sparrot.plot.embedding(layout.embedding, iris.target_names[species], name="speci
 # %%
 # Setosa stands apart from the two others.
 
-centres = np.stack([layout.embedding[species == k].mean(axis=0) for k in range(3)])
-apart = np.linalg.norm(centres[0] - centres[1]) / np.linalg.norm(centres[1] - centres[2])
+centers = np.stack([layout.embedding[species == k].mean(axis=0) for k in range(3)])
+apart = np.linalg.norm(centers[0] - centers[1]) / np.linalg.norm(centers[1] - centers[2])
 print(f"setosa is {apart:.1f} times as far from versicolor as virginica is")
 assert apart > 1.2
 assert layout.dropped_weight < 0.05

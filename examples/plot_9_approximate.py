@@ -3,7 +3,7 @@ Too many points to look at every pair
 =====================================
 
 An exact solve looks at every pair of points. Where that takes too long, ``search="approximate"``
-looks only at approximate neighbours and neighbours of neighbours. Row sums are exact as before;
+looks only at approximate neighbors and neighbors of neighbors. Row sums are exact as before;
 what the search may have missed is estimated from rows that were checked against all points, and the
 certificate says so. Here on 2,000 points, where the exact answer is at hand.
 """
@@ -18,11 +18,11 @@ X = np.random.default_rng(0).standard_normal((2000, 6))
 exact = sparrot.qot(X, perplexity=30)
 
 # %%
-# Any transformer with scikit-learn's interface may supply the first neighbours; by default it is
+# Any transformer with scikit-learn's interface may supply the first neighbors; by default it is
 # pynndescent (the extra ``approximate``).
 
 nearest = KNeighborsTransformer(n_neighbors=15)
-near = sparrot.qot(X, exact.relative_eps, search="approximate", neighbours=nearest)
+near = sparrot.qot(X, exact.relative_eps, search="approximate", neighbors=nearest)
 print(exact.certificate)
 print(near.certificate)
 missed = abs(exact.matrix - near.matrix).sum() / len(X)

@@ -1,28 +1,118 @@
-"""What can go wrong, in one place; every message says what to do next."""
+"""What can go wrong, in one place; every message says what to do next.
+
+An error knows its parts: which `parameter` is at fault, the `value` that was received, and the
+`remedy`. A front end with other names for the arguments, such as the command line, words the same
+error in its own names by `worded`; nobody has to read a sentence by a program.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from string import Formatter
 from typing import Any
 
+Spell = Callable[[str, str], str | None]
 
-class SparrotError(Exception):
+
+def spell_python(name: str, value: str) -> str:
+    """An argument as it is written in Python.
+
+    Examples
+    --------
+    >>> spell_python("eps", ""), spell_python("eps", "'connected'")
+    ('eps', "eps='connected'")
+    """
+    return f"{name}={value}" if value else name
+
+
+class Worded(Exception):
+    """A message in parts.
+
+    Parameters
+    ----------
+    problem : what is wrong; where there is a `parameter`, that is the subject of the sentence.
+    parameter : name of the argument at fault, if one is.
+    value : what was received for it.
+    remedy : what to do, or several things of which any helps. Arguments (and functions) in it stand
+        in braces, as in `"take {eps='connected'}"`, for others may spell them otherwise.
+
+    Examples
+    --------
+    >>> error = Worded("must be positive, got -1", parameter="eps", value=-1,
+    ...                remedy=["take 1", "give {perplexity=30}"])
+    >>> str(error)
+    'eps must be positive, got -1; take 1, or give perplexity=30'
+    >>> error.worded(lambda name, value: f"--{name} {value}".strip())
+    '--eps must be positive, got -1; take 1, or give --perplexity 30'
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        parameter: str = "",
+        value: Any = None,
+        remedy: str | Sequence[str] = (),
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.parameter = parameter
+        self.value = value
+        self.remedies = tuple(filter(None, [remedy] if isinstance(remedy, str) else remedy))
+
+    @property
+    def remedy(self) -> str:
+        """What to do, in the words of Python."""
+        return self._advice(spell_python)
+
+    def worded(self, spell: Spell) -> str:
+        """The message with arguments spelled in another way.
+
+        `spell(name, value)` says how; None if there is no such argument: a remedy that needs it is
+        then left out.
+        """
+        subject = self.parameter and (spell(self.parameter, "") or self.parameter)
+        said = f"{subject} {self.problem}" if subject else self.problem
+        advice = self._advice(spell)
+        return f"{said}; {advice}" if advice else said
+
+    def _advice(self, spell: Spell) -> str:
+        spelled = [_filled(remedy, spell) for remedy in self.remedies]
+        return ", or ".join(remedy for remedy in spelled if remedy is not None)
+
+    def __str__(self) -> str:
+        """The message in the words of Python."""
+        return self.worded(spell_python)
+
+
+def _filled(remedy: str, spell: Spell) -> str | None:
+    """The remedy with its arguments spelled; None if one of them cannot be."""
+    said = ""
+    for text, argument, _, _ in Formatter().parse(remedy):
+        said += text
+        if argument is not None:
+            name, _, value = argument.partition("=")
+            spelled = spell(name, value)
+            if spelled is None:
+                return None
+            said += spelled
+    return said
+
+
+class SparrotError(Worded):
     """Base of all errors that sparrot raises on purpose."""
 
 
 class InvalidInputError(SparrotError, ValueError):
-    """An argument is not what the problem needs; the message names the value and the remedy."""
+    """An argument is not what the problem needs."""
 
 
 class NotEnoughMemoryError(SparrotError, MemoryError):
     """The chosen path would not fit in memory; raised before memory runs out."""
 
 
-class AffinityWarning(UserWarning):
-    """The affinity is right, but may not be what was meant; the message says what to try."""
-
-
 class MissingExtraError(SparrotError, ImportError):
-    """An optional package is needed; the message names the extra that brings it."""
+    """An optional package is needed; the remedy names the extra that brings it."""
 
 
 class MissingDataError(SparrotError, FileNotFoundError):
@@ -35,10 +125,15 @@ class NotConvergedError(SparrotError, RuntimeError):
     The iterate of least marginal error is not lost: `result` holds it, with an honest certificate.
     """
 
-    def __init__(self, message: str, result: Any) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, result: Any, **parts: Any) -> None:
+        super().__init__(problem, **parts)
         self.result = result
+        self.args = problem, result  # so that the error survives a process boundary
 
-    def __reduce__(self) -> tuple[type[NotConvergedError], tuple[str, Any]]:
-        """Pickle with the result, so that the error survives a process boundary."""
-        return type(self), (str(self), self.result)
+    def __str__(self) -> str:
+        """The message in the words of Python, and where the iterate is."""
+        return f"{super().__str__()}. The best iterate is in `.result` of this error"
+
+
+class AffinityWarning(Worded, UserWarning):
+    """The affinity is right, but may not be what was meant; the remedy says what to try."""

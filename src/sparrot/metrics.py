@@ -10,8 +10,8 @@ from scipy.special import entr
 from sklearn import manifold
 from sklearn.metrics import normalized_mutual_info_score
 
+from sparrot._validation import as_affinity
 from sparrot.errors import InvalidInputError
-from sparrot.validation import as_affinity
 
 
 def mean_principal_angle(A: Any, B: Any) -> float:
@@ -59,7 +59,7 @@ def template_angle(V: Any, labels: Any) -> float:
 
 
 def nmi(labels: Any, others: Any) -> float:
-    """Normalised mutual information of two clusterings, scikit-learn's: 1 if they are the same.
+    """Normalized mutual information of two clusterings, scikit-learn's: 1 if they are the same.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def nmi(labels: Any, others: Any) -> float:
 
 
 def trustworthiness(X: Any, Y: Any, n_neighbors: int = 15) -> float:
-    """How far the neighbours in an embedding Y are neighbours in X, scikit-learn's: 1 at best.
+    """How far the neighbors in an embedding Y are neighbors in X, scikit-learn's: 1 at best.
 
     Examples
     --------
@@ -83,11 +83,11 @@ def trustworthiness(X: Any, Y: Any, n_neighbors: int = 15) -> float:
 
 
 def batch_mixing(W: Any, batches: Any) -> float:
-    r"""How well batches are mixed in the neighbourhoods of an affinity, from 0 to 1.
+    r"""How well batches are mixed in the neighborhoods of an affinity, from 0 to 1.
 
     With p_i the shares of the batches in the row of point i (of :math:`P = D^{-1} W`), q their mean
     over the points, weighted by degree, and H the entropy: :math:`\sum_i \pi_i H(p_i) / H(q)`. It
-    is 1 if each neighbourhood has the batches of the whole, and 0 if each has one only.
+    is 1 if each neighborhood has the batches of the whole, and 0 if each has one only.
 
     Parameters
     ----------

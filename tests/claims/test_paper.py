@@ -3,9 +3,9 @@
 import pytest
 
 from problems import data_folder
-from sparrot.experiments import (
+from sparrot.paper import (
+    _angles as angles,
     active_set,
-    angles,
     batch_effects,
     convergence,
     digits,
@@ -15,8 +15,8 @@ from sparrot.experiments import (
     spiral,
     torus,
 )
-from sparrot.experiments.spiral_claims import Curves, about_angles
-from sparrot.experiments.work import Work
+from sparrot.paper._work import Work
+from sparrot.paper.spiral_claims import Curves, about_angles
 
 
 def claim_about(words, claims):
@@ -73,8 +73,8 @@ def test_rank_one_noise_changes_nothing(noise):
     assert claim_about("rank-one", robustness.claims(noise)).holds
 
 
-def test_normalisation_does_not_remove_rank_one_noise(noise):
-    """conventional normalisation approaches ... do not in general have the capacity to remove this
+def test_normalization_does_not_remove_rank_one_noise(noise):
+    """conventional normalization approaches ... do not in general have the capacity to remove this
     type of rank-1 noise"""
     assert claim_about("conventional", robustness.claims(noise)).holds
 
@@ -100,7 +100,7 @@ def test_potentials_on_spheres_scale():
 
 
 def test_smaller_eps_means_larger_variance_on_the_torus():
-    """setting eps too small means implies smaller neighbourhoods and thus a larger variances"""
+    """setting eps too small means implies smaller neighborhoods and thus a larger variances"""
     parameters = torus.Parameters(sizes=(500,), alphas=(2.0, 1.75, 1.25), n_samples=10)
     numbers = torus.run(parameters, Work())
     assert numbers["limit"] == pytest.approx(1.0)

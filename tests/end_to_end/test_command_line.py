@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from sparrot.cli import main
-from sparrot.experiments.demo import run_demo
+from sparrot.paper.demo import run_demo
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,12 @@ from scipy.sparse import coo_array, csr_array, save_npz
 import sparrot
 from sparrot.cli import main
 from sparrot.cli.bar import Bar
-from sparrot.interop.opentsne import lay_out
-from sparrot.solvers.checkpoint import Checkpoint
+from sparrot.layout._tsne import lay_out
+from sparrot.ot._checkpoint import Checkpoint
 
 X = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
-FACTS = {"n", "relative_eps", "neighbours", "components", "certificate", "seconds", "peak_memory"}
+FACTS = {"n", "relative_eps", "neighbors", "components", "certificate", "seconds", "peak_memory"}
 
 
 def write_points(path: Path) -> Path:
@@ -112,14 +112,14 @@ def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkey
         ("qot", ["--eps", "connected"]),
         ("eot", ["--eps", "0.1", "--drop", "0.001"]),
         ("tsallis", ["--eps", "0.5", "--q", "0.3"]),
-        ("knn", ["--neighbours", "7", "--jobs", "1"]),
+        ("knn", ["--neighbors", "7", "--jobs", "1"]),
         ("gaussian", ["--eps", "0.2"]),
         ("epanechnikov", ["--eps", "0.2"]),
-        ("magic", ["--neighbours", "4"]),
+        ("magic", ["--neighbors", "4"]),
     ],
 )
 def test_every_kind_of_affinity_is_what_its_function_gives(kind, options, points, capsys, tmp_path):
-    names = {"--neighbours": "k", "--jobs": "n_jobs"}
+    names = {"--neighbors": "k", "--jobs": "n_jobs"}
     given = {
         names.get(flag, flag[2:]): value if value == "connected" else json.loads(value)
         for flag, value in zip(options[::2], options[1::2], strict=True)
@@ -244,11 +244,11 @@ def test_what_is_asked_of_the_solver_reaches_the_path(
 ):
     seen = []
 
-    def summarise(*points, **options):
+    def summarize(*points, **options):
         seen.append(options)
-        return sparrot.embedding.summarise(*points, **options)
+        return sparrot.summarize(*points, **options)
 
-    monkeypatch.setattr(sparrot, "summarise", summarise)
+    monkeypatch.setattr(sparrot, "summarize", summarize)
     asked = [command, points, "-o", tmp_path / ("r.html" if command == "report" else "r.csv")]
     told(capsys, *asked, "--search", "auto", "--max-iter", "200")
     assert (seen[0]["search"], seen[0]["max_iter"]) == ("auto", 200)

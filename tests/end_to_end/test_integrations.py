@@ -20,7 +20,7 @@ SECTIONS = {
     "graphtools": "graphtools",
     "Files": "numpy",
 }
-COMPILED = ("UMAP and new cells in scanpy", "Exact neighbours", "umap-learn")
+COMPILED = ("UMAP and new cells in scanpy", "Exact neighbors", "umap-learn")
 PEERS = ("CellRank", "Palantir", "PHATE", "graphtools")
 # umap-learn and pynndescent spend a minute on compilation, and a second here without it.
 UNCOMPILED = """

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sparrot
-from sparrot.embedding import Step, Summary
-from sparrot.plot.style import MISSING, PALETTE
-from sparrot.solvers import Certificate
+from sparrot.ot import Certificate
+from sparrot.plot._style import MISSING, PALETTE
+from sparrot.summary import Step, Summary
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -44,7 +44,7 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     sparrot.report.write_report(
         path,
-        sparrot.summarise(X),
+        sparrot.summarize(X),
         names=[f"{IMAGE} {i}" for i in range(N)],
         columns={
             "group": np.array([IMAGE, SCRIPT, "plain"])[group],
@@ -87,13 +87,13 @@ def picture(page):
     return matplotlib.image.imread(io.BytesIO(page.screenshot()))[..., :3]
 
 
-def colour_at(page, i):
+def color_at(page, i):
     x, y = place(page, i)
     return picture(page)[int(y), int(x)]
 
 
-def rgb(colour):
-    return np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+def rgb(color):
+    return np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255
 
 
 def test_the_page_reaches_for_nothing_and_nothing_in_the_data_runs(page, report):
@@ -107,11 +107,11 @@ def test_the_page_reaches_for_nothing_and_nothing_in_the_data_runs(page, report)
     assert page.locator("h1").inner_text() == SCRIPT
     legend = page.locator("#legend button span").all_inner_texts()
     assert legend == [SCRIPT, IMAGE, "plain"]
-    assert page.evaluate("document.getElementById('colour').options[4].text") == SCRIPT
+    assert page.evaluate("document.getElementById('color').options[4].text") == SCRIPT
 
 
 @pytest.mark.parametrize("page", ["", "#webgl"], indirect=True)
-def test_every_point_is_drawn_in_the_colour_of_its_label(page):
+def test_every_point_is_drawn_in_the_color_of_its_label(page):
     asked = page.url.partition("#")[2]
     assert page.locator("#stage").get_attribute("data-renderer") == (asked or "canvas")
     page.select_option("#layout", label="plane")
@@ -120,14 +120,14 @@ def test_every_point_is_drawn_in_the_colour_of_its_label(page):
     right = 0
     places = page.evaluate("all => all.map((i) => sparrot.stage.placeOf(i))", list(range(N)))
     for i, (x, y) in enumerate(places):
-        colour = rgb(PALETTE[(1, 0, 2)[i // (N // 3)]])  # the names are in order
+        color = rgb(PALETTE[(1, 0, 2)[i // (N // 3)]])  # the names are in order
         found = drawn[int(box["y"] + y), int(box["x"] + x)]
-        right += np.abs(found - colour).max() < 0.05
-    assert right > 0.8 * N  # the others are under their neighbours
+        right += np.abs(found - color).max() < 0.05
+    assert right > 0.8 * N  # the others are under their neighbors
 
 
 @pytest.mark.parametrize("page", ["", "#webgl"], indirect=True)
-def test_the_slider_moves_embedding_spectrum_and_neighbours_together(page):
+def test_the_slider_moves_embedding_spectrum_and_neighbors_together(page):
     steps = page.evaluate("JSON.parse(document.getElementById('data').textContent).steps.length")
     seen = []
     for k in range(steps):
@@ -190,18 +190,18 @@ def test_the_point_under_the_cursor_is_named(page, i):
     sync_api.expect(tip).to_be_hidden()
 
 
-def test_colours_follow_the_choice_and_numbers_have_a_bar(page):
+def test_colors_follow_the_choice_and_numbers_have_a_bar(page):
     before = picture(page)
-    for name in ("potential", "perplexity", "neighbours", SCRIPT):
-        page.select_option("#colour", label=name)
+    for name in ("potential", "perplexity", "neighbors", SCRIPT):
+        page.select_option("#color", label=name)
         after = picture(page)
         assert np.abs(after - before).max() > 0.2
         assert page.locator("#legend .bar div").bounding_box()["width"] > 100
         before = after
 
 
-def test_points_without_a_label_are_grey_and_in_the_legend(page):
-    page.select_option("#colour", label="holes")
+def test_points_without_a_label_are_gray_and_in_the_legend(page):
+    page.select_option("#color", label="holes")
     assert page.locator("#legend .missing").inner_text().split() == ["missing", f"{N // 3}"]
     painted = np.array(page.evaluate("[...sparrot.stage.rgba.slice(0, 12)]")).reshape(3, 4)
     assert np.allclose(painted[1, :3] / 255, rgb(MISSING))
@@ -220,13 +220,13 @@ def test_a_label_of_the_legend_shows_only_its_points(page):
     button = page.locator("#legend button", has_text="plain")
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
-    others = [colour_at(page, i) for i in (3, 120)]
+    others = [color_at(page, i) for i in (3, 120)]
     assert np.min(others) > 0.85
     page.mouse.move(*place(page, 3))
     name = page.locator("#tip strong")
     assert not page.locator("#tip").is_visible() or int(name.inner_text().split()[-1]) >= 200
     button.click()
-    assert np.min(colour_at(page, 3)) < 0.85
+    assert np.min(color_at(page, 3)) < 0.85
 
 
 def test_a_drag_pans_the_wheel_zooms_about_the_cursor_and_fit_returns(page):
@@ -261,10 +261,10 @@ def test_the_keyboard_is_enough(page):
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-@pytest.mark.parametrize("colour", ["group", "potential"])
-def test_nothing_is_wider_than_a_narrow_screen(page, width, colour):
+@pytest.mark.parametrize("color", ["group", "potential"])
+def test_nothing_is_wider_than_a_narrow_screen(page, width, color):
     page.set_viewport_size({"width": width, "height": 800})
-    page.select_option("#colour", label=colour)
+    page.select_option("#color", label=color)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for part in ("#eps", "#eps-value", "#stage", "#legend", "#spectrum"):
         box = page.locator(part).bounding_box()
@@ -291,7 +291,7 @@ def hundred_thousand():
     steps = tuple(
         Step(
             eps=2.0**k,
-            neighbours=np.full(n, 20 + k),
+            neighbors=np.full(n, 20 + k),
             perplexity=15 + rng.random(n),
             potential=rng.random(n),
             quantiles=np.full(5, 20.0 + k),
@@ -327,7 +327,7 @@ def test_a_hundred_thousand_points_can_be_moved_and_found(large):
     large.mouse.move(*place(large, far))
     sync_api.expect(large.locator("#tip strong")).to_have_text(f"cell {far}")
     large.locator("#legend button").first.click()
-    large.select_option("#colour", label="perplexity")
+    large.select_option("#color", label="perplexity")
     assert large.locator("#legend .bar").count() == 1
 
 
@@ -348,10 +348,10 @@ async () => {
 """
 
 
-@pytest.mark.parametrize("colour", ["half", "potential"])
-def test_a_hundred_thousand_points_follow_the_slider(large, colour):
+@pytest.mark.parametrize("color", ["half", "potential"])
+def test_a_hundred_thousand_points_follow_the_slider(large, color):
     """Bounds are some ten times what a quiet machine without a graphics card takes."""
-    large.select_option("#colour", label=colour)
+    large.select_option("#color", label=color)
     took = large.evaluate(SLIDES)
     assert took["draw"] < 50  # milliseconds
     assert took["input"] < 300

@@ -8,8 +8,7 @@ import pytest
 from problems import data_folder
 from sparrot.cli import main
 from sparrot.cli.claims import table
-from sparrot.experiments.frame import Claim
-from sparrot.experiments.names import EXPERIMENTS
+from sparrot.paper._frame import EXPERIMENTS, Claim
 
 NEED_DATA = ("digits", "single-cell", "batch-effects")
 
@@ -106,7 +105,7 @@ def everything(tmp_path_factory):
     folder = tmp_path_factory.mktemp("all")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARROT_DATA", str(data_folder() or folder / "nowhere"))
-        patch.setattr("sparrot.datasets.mnist.fetch_openml", refuse)
+        patch.setattr("sparrot.datasets._digits.fetch_openml", refuse)
         main(["reproduce", "all", "--quick", "--output", str(folder), "--jobs", "2"])
     return folder
 

@@ -1,8 +1,7 @@
 """What must hold for every cost: the facts behind the robustness of the method."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import sparrot
 from problems import assert_optimal, half_squared

@@ -62,6 +62,6 @@ def test_pot_and_regot_find_the_same_general_plans():
     quadratic = sparrot.transport(a, b, C, 1.0).matrix.toarray()
     theirs = regot.qrot_assn(C, a, b, 1.0, tol=1e-12, max_iter=2000)
     assert np.abs(np.asarray(theirs.plan) - quadratic).max() <= 1e-8
-    entropic = sparrot.transport(a, b, C, 0.05, regulariser="entropic").matrix
+    entropic = sparrot.transport(a, b, C, 0.05, regularizer="entropic").matrix
     theirs = ot.sinkhorn(a, b, C, 0.05, method="sinkhorn_log", stopThr=1e-11, numItermax=20_000)
     assert np.abs(theirs - entropic).max() <= 1e-8

@@ -1,6 +1,6 @@
 import pytest
 
-from sparrot.files import whole_file
+from sparrot._files import whole_file
 
 
 def test_a_link_stays_and_the_file_behind_it_is_replaced(tmp_path):
@@ -48,7 +48,7 @@ def test_where_nothing_can_be_written_the_name_that_was_given_is_in_the_error(tm
         raise PermissionError(13, "Permission denied", str(folder / ".a.txt.x1y2z3"))
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("sparrot.files.mkdtemp", refuse)
+        patched.setattr("sparrot._files.mkdtemp", refuse)
         with pytest.raises(PermissionError) as refused, whole_file(target):
             pass
     assert refused.value.filename == str(target)

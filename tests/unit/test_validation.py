@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import coo_matrix, csr_array
 
 import sparrot
+from sparrot._validation import as_affinity
 from sparrot.errors import InvalidInputError
-from sparrot.validation import as_affinity
 
 RING = np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)
 

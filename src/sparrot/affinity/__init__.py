@@ -1,25 +1,32 @@
 """The named affinities: functions, estimators, and their one result type."""
 
-from sparrot.affinity.baselines import epanechnikov, gaussian, gaussian_l2, knn, magic
-from sparrot.affinity.eot import eot, tsallis
-from sparrot.affinity.estimators import (
-    EOT,
+from sparrot.affinity._coupling import Coupling, transport
+from sparrot.affinity._graphs import (
     KNN,
     MAGIC,
-    QOT,
     Epanechnikov,
     Gaussian,
     GaussianL2,
-    KNeighborsTransformer,
-    Tsallis,
-    resume,
+    epanechnikov,
+    gaussian,
+    gaussian_l2,
+    knn,
+    magic,
 )
-from sparrot.affinity.first_order import first_order
-from sparrot.affinity.match import match
-from sparrot.affinity.perplexity import perplexity
-from sparrot.affinity.qot import project, qot, qot_path
-from sparrot.affinity.result import Affinity
-from sparrot.affinity.transport import Coupling, transport
+from sparrot.affinity._neighbors import KNeighborsTransformer
+from sparrot.affinity._registry import match
+from sparrot.affinity._result import Affinity, perplexity
+from sparrot.affinity._transport import (
+    EOT,
+    QOT,
+    Tsallis,
+    eot,
+    project,
+    qot,
+    qot_path,
+    resume,
+    tsallis,
+)
 
 __all__ = [
     "EOT",
@@ -35,7 +42,6 @@ __all__ = [
     "Tsallis",
     "eot",
     "epanechnikov",
-    "first_order",
     "gaussian",
     "gaussian_l2",
     "knn",

@@ -11,7 +11,7 @@ from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity
 from sparrot.cli.summary import tell
 from sparrot.cli.targets import AFFINITIES, check_targets
-from sparrot.plot.style import new_axes
+from sparrot.plot._style import new_axes
 
 
 def run(options: Namespace, session: Session) -> None:

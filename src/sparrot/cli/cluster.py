@@ -13,7 +13,7 @@ from sparrot.cli.session import Session
 from sparrot.cli.source import Source, read_affinity
 from sparrot.cli.summary import tell
 from sparrot.cli.targets import TABLES, check_targets
-from sparrot.plot.style import new_axes
+from sparrot.plot._style import new_axes
 
 
 def run(options: Namespace, session: Session) -> None:

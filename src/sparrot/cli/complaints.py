@@ -33,7 +33,7 @@ FLAGS = {
     "perplexity": "--perplexity",
     "metric": "--metric",
     "drop": "--drop",
-    "k": "--neighbours",
+    "k": "--neighbors",
     "q": "--q",
     "search": "--search",
     "checkpoint": "--checkpoint",

@@ -6,12 +6,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from sparrot._files import whole_file
 from sparrot.cli.session import Session
 from sparrot.cli.summary import affinity_facts, affinity_lines
 from sparrot.cli.targets import FIGURES, require_writable
-from sparrot.experiments.demo import Demo, Outcome, run_demo
-from sparrot.files import whole_file
-from sparrot.plot.demo import draw_demo
+from sparrot.paper.demo import Demo, Outcome, draw_demo, run_demo
 
 
 def run(options: Namespace, session: Session) -> None:
@@ -38,15 +37,15 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         "name": outcome.name,
         "parameter": outcome.parameter,
         "angle": outcome.angle,
-        "neighbours": outcome.neighbours,
+        "neighbors": outcome.n_neighbors,
         "seconds": outcome.seconds,
     }
 
 
 def _table(result: Demo) -> str:
-    lines = [f"{'graph':<10}{'parameter':<24}{'mean angle':>11}{'neighbours':>12}{'seconds':>9}"]
+    lines = [f"{'graph':<10}{'parameter':<24}{'mean angle':>11}{'neighbors':>12}{'seconds':>9}"]
     lines += [
-        f"{o.name:<10}{o.parameter:<24}{o.angle:>11.3f}{o.neighbours:>12.1f}{o.seconds:>9.2f}"
+        f"{o.name:<10}{o.parameter:<24}{o.angle:>11.3f}{o.n_neighbors:>12.1f}{o.seconds:>9.2f}"
         for o in result.outcomes
     ]
     return "\n".join(lines)

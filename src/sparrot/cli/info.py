@@ -10,13 +10,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 import sparrot
+from sparrot._types import FloatArray
 from sparrot.cli.session import Session
 from sparrot.cli.stored import contents
 from sparrot.cli.summary import affinity_facts, affinity_lines
 from sparrot.cli.targets import ending
-from sparrot.interop.archive import holds_affinity
-from sparrot.interop.points import read_matrix
-from sparrot.types import FloatArray
+from sparrot.io._archive import holds_affinity
+from sparrot.io._points import read_matrix
 
 
 def run(options: Namespace, session: Session) -> None:

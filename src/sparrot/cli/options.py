@@ -59,11 +59,11 @@ def add_scale(parser: Any, default: str = "1") -> None:
         "--eps",
         type=number_or_word,
         metavar="EPS",
-        help="regularisation relative to the mean cost, or 'connected' for the smallest that "
+        help="regularization relative to the mean cost, or 'connected' for the smallest that "
         f"connects the graph (default: {default})",
     )
     scale.add_argument(
-        "--perplexity", type=float, metavar="P", help="instead: mean effective neighbours a row"
+        "--perplexity", type=float, metavar="P", help="instead: mean effective neighbors a row"
     )
 
 
@@ -106,7 +106,7 @@ def add_affinity(
     add_scale(group, f"{default}; for gaussian and epanechnikov it sets the bandwidth")
     add_cost(group, threads)
     group.add_argument(
-        "--neighbours", dest="k", type=int, metavar="K", help="knn and magic: how many"
+        "--neighbors", dest="k", type=int, metavar="K", help="knn and magic: how many"
     )
     group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
     group.add_argument(

@@ -17,10 +17,10 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
 import sparrot
+from sparrot._extras import load_extra
+from sparrot._files import whole_file
 from sparrot.cli.targets import ending, require_same_cells
-from sparrot.extras import load_extra
-from sparrot.files import whole_file
-from sparrot.interop.names import read_names
+from sparrot.io._points import read_names
 
 _NAMED = (".csv", ".tsv", ".parquet")
 _INDEX = {  # how pandas keeps an index without a name

@@ -46,7 +46,7 @@ def make_parser() -> Parser:
     """The parser of all commands."""
     parser = Parser(
         prog="sparrot",
-        description="Sparse bistochastic affinities by regularised optimal transport.",
+        description="Sparse bistochastic affinities by regularized optimal transport.",
         epilog=f"exit codes: {EXIT_CODES}\n"
         "examples:\n  sparrot demo\n  sparrot affinity cells.h5ad --array obsm/X_pca "
         "--perplexity 30 -o affinity.npz\n"

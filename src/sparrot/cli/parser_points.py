@@ -101,7 +101,7 @@ def path(commands: Any) -> None:
     parser = add_command(
         commands,
         "path",
-        "what eps does: neighbours, components and spectrum along a path of eps",
+        "what eps does: neighbors, components and spectrum along a path of eps",
         "QOT affinities at some eps and at others around it.",
         "points.npy",
         "points.npy --perplexity 30 --span 10 --steps 5 -o path.csv --plot path.png",
@@ -117,7 +117,7 @@ def path(commands: Any) -> None:
     parser.add_argument(
         "--steps", type=int, default=3, metavar="N", help="eps on either side of it (default: 3)"
     )
-    add_output(parser, ".npz, .csv, .tsv or .parquet", "neighbours, eigenvalues and components")
+    add_output(parser, ".npz, .csv, .tsv or .parquet", "neighbors, eigenvalues and components")
 
 
 def tsne(commands: Any) -> None:
@@ -145,8 +145,8 @@ def report(commands: Any) -> None:
         commands,
         "report",
         "an interactive page about the affinity of a file of points",
-        "One HTML page that needs no network: the embedding, coloured by any column;\n"
-        "a slider along eps; spectrum, neighbours, certificate and warnings.\n"
+        "One HTML page that needs no network: the embedding, colored by any column;\n"
+        "a slider along eps; spectrum, neighbors, certificate and warnings.\n"
         "Of a .h5ad file it takes obsm/X_pca where it is there, else X; columns from obs.",
         "cells.h5ad --perplexity 30 -o report.html",
     )

@@ -10,10 +10,10 @@ import numpy as np
 import sparrot
 from sparrot.cli.output import Table, write_results
 from sparrot.cli.session import Session
-from sparrot.cli.source import read_points, summarise
+from sparrot.cli.source import read_points, summarize
 from sparrot.cli.summary import along_eps_facts, along_eps_lines, files_facts, files_lines
 from sparrot.cli.targets import RECORDS, check_targets
-from sparrot.embedding import Step, Summary
+from sparrot.summary import Step, Summary
 
 _QUANTILES = ("least", "10%", "median", "90%", "most")
 
@@ -23,7 +23,7 @@ def run(options: Namespace, session: Session) -> None:
     check_targets(options, RECORDS)
     points = read_points(options, session)
     session.stage("path")
-    summary = summarise(points, options, session, each_side=options.steps, span=options.span)
+    summary = summarize(points, options, session, each_side=options.steps, span=options.span)
     records = [step_record(step) for step in summary.steps]
     table = Table({name: np.array([r[name] for r in records]) for name in records[0]})
     write_results(options, table, lambda: sparrot.plot.eps_path(summary))
@@ -36,12 +36,12 @@ def step_record(step: Step) -> dict[str, float]:
     """One eps in numbers."""
     record = {
         "eps": step.eps,
-        "neighbours": float(step.neighbours.mean()),
+        "neighbors": float(step.n_neighbors.mean()),
         "perplexity": float(step.perplexity.mean()),
         "components": step.components,
     }
     named = zip(_QUANTILES, step.quantiles.tolist(), strict=True)
-    record |= {f"neighbours {name}": value for name, value in named}
+    record |= {f"neighbors {name}": value for name, value in named}
     record |= {f"eigenvalue {k}": value for k, value in enumerate(step.eigenvalues.tolist(), 1)}
     certificate = step.certificate
     return record | {
@@ -55,11 +55,11 @@ def _tell(
 ) -> None:
     facts = along_eps_facts(summary) | {"chosen": summary.chosen, "steps": records}
     lines = along_eps_lines(summary)
-    lines["eps"] = "neighbours  perplexity  components  2nd eigenvalue"
+    lines["eps"] = "neighbors  perplexity  components  2nd eigenvalue"
     for k, r in enumerate(records):
         mark = "  <- chosen" if k == summary.chosen else ""
         lines[f"{r['eps']:.4g}"] = (
-            f"{r['neighbours']:>10.1f}  {r['perplexity']:>10.1f}  {r['components']:>10}"
+            f"{r['neighbors']:>10.1f}  {r['perplexity']:>10.1f}  {r['components']:>10}"
             f"  {r['eigenvalue 2']:>14.6f}{mark}"
         )
     session.finish(files_facts(options) | facts, lines | files_lines(options))

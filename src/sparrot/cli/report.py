@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from sparrot._extras import load_extra
 from sparrot.cli.session import Session
-from sparrot.cli.source import read_points, summarise
+from sparrot.cli.source import read_points, summarize
 from sparrot.cli.summary import along_eps_facts, along_eps_lines, files_facts, files_lines
 from sparrot.cli.targets import PAGES, ending, require_other_file, require_writable
 from sparrot.errors import InvalidInputError
-from sparrot.extras import load_extra
 from sparrot.report import write_report
 
 
@@ -30,7 +30,7 @@ class Annotations:
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Read points, summarise their affinity, write the page and say what is on it."""
+    """Read points, summarize their affinity, write the page and say what is on it."""
     path: Path = options.path
     require_writable(options.output, PAGES)
     require_other_file(options.output, path)
@@ -39,7 +39,7 @@ def run(options: Namespace, session: Session) -> None:
     session.stage("reading columns")
     about = read_annotations(path, array, options.pca)
     session.stage("affinities along eps")
-    summary = summarise(X, options, session)
+    summary = summarize(X, options, session)
     session.stage("writing the page")
     write_report(
         options.output,

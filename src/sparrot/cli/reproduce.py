@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from sparrot import __version__
+from sparrot._extras import load_extra
+from sparrot._files import whole_file
 from sparrot.cli.claims import table
 from sparrot.cli.session import Session
 from sparrot.errors import MissingDataError, MissingExtraError
-from sparrot.experiments.frame import Claim, Experiment, Numbers, find_experiment, module_of
-from sparrot.experiments.names import EXPERIMENTS
-from sparrot.experiments.work import Report, Work, fingerprint
-from sparrot.extras import load_extra
-from sparrot.files import whole_file
+from sparrot.paper._frame import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment, module_of
+from sparrot.paper._work import Report, Work, fingerprint
 
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
@@ -132,7 +131,7 @@ def is_table(value: Any) -> bool:
 
 
 def _draw(name: str, numbers: Numbers, folder: Path, stem: str) -> Iterator[str]:
-    for suffix, figure in import_module(module_of(name, "plot.paper")).draw(numbers).items():
+    for suffix, figure in import_module(f"{module_of(name)}_figure").draw(numbers).items():
         for kind, options in _FIGURES.items():
             file = f"{stem}-{suffix}.{kind}" if suffix else f"{stem}.{kind}"
             with whole_file(folder / file) as path:

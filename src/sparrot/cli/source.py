@@ -12,13 +12,13 @@ from typing import Any
 from sklearn.decomposition import PCA
 
 import sparrot
+from sparrot._validation import as_count
 from sparrot.cli.complaints import FLAGS
 from sparrot.cli.session import Session
 from sparrot.cli.stored import MAKING, takes_stored
 from sparrot.cli.targets import require_same_cells
-from sparrot.embedding import Summary
 from sparrot.errors import InvalidInputError
-from sparrot.validation import as_count
+from sparrot.summary import Summary
 
 _FEWER = {"components": 2, "clusters": 1}  # than points: by how many, at least
 
@@ -75,11 +75,11 @@ def read_points(options: Namespace, session: Session, array: str | None = None) 
     return PCA(n, random_state=0).fit_transform(points)
 
 
-def summarise(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:
+def summarize(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:
     """The affinity of points at the eps that was asked for, and at others around it."""
     names = ("eps", "perplexity", "metric", "search", "tol", "max_iter", "n_jobs")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return sparrot.summarise(points, progress=session.bar, **given, **more)
+    return sparrot.summarize(points, progress=session.bar, **given, **more)
 
 
 def make_affinity(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from sparrot._extras import load_extra
 from sparrot.cli.complaints import FLAGS
 from sparrot.cli.targets import ending
 from sparrot.errors import InvalidInputError
-from sparrot.extras import load_extra
-from sparrot.interop.archive import holds_affinity
+from sparrot.io._archive import holds_affinity
 
 # Options about making an affinity, as the parser and the functions call them.
 MAKING = (

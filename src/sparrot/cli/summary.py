@@ -9,7 +9,7 @@ from typing import Any
 import sparrot
 from sparrot.cli.session import Session
 from sparrot.cli.source import Source
-from sparrot.embedding import Summary
+from sparrot.summary import Summary
 
 _KERNELS = ("gaussian", "epanechnikov")
 
@@ -73,7 +73,7 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
     --------
     >>> import numpy as np, sparrot
     >>> facts = affinity_facts(sparrot.knn(np.arange(4.0)[:, None], 1))
-    >>> facts["n"], facts["neighbours"], facts["components"], facts["certificate"]
+    >>> facts["n"], facts["neighbors"], facts["components"], facts["certificate"]
     (4, 1.5, 1, None)
     """
     certificate = affinity.certificate
@@ -84,7 +84,7 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
         "eps": affinity.eps,
         "relative_eps": None if affinity.eps is None else affinity.relative_eps,
         "mean_cost": affinity.mean_cost,
-        "neighbours": affinity.neighbours,
+        "neighbors": affinity.n_neighbors,
         "perplexity": affinity.perplexity,
         "components": affinity.components,
         "certificate": None if certificate is None else asdict(certificate),
@@ -100,13 +100,13 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     Examples
     --------
     >>> import numpy as np, sparrot
-    >>> affinity_lines(sparrot.knn(np.arange(4.0)[:, None], 1))["neighbours"]
+    >>> affinity_lines(sparrot.knn(np.arange(4.0)[:, None], 1))["neighbors"]
     '1.5 a row (perplexity 1.5)'
     """
     lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
     if affinity.eps is not None:
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
-    lines["neighbours"] = f"{affinity.neighbours:.1f} a row (perplexity {affinity.perplexity:.1f})"
+    lines["neighbors"] = f"{affinity.n_neighbors:.1f} a row (perplexity {affinity.perplexity:.1f})"
     lines["components"] = f"{affinity.components}"
     if affinity.certificate is not None:
         lines["certificate"] = certificate_line(affinity.certificate)
@@ -121,7 +121,7 @@ def along_eps_facts(summary: Summary) -> dict[str, Any]:
         "metric": summary.metric,
         "mean_cost": summary.mean_cost,
         "relative_eps": step.eps,
-        "neighbours": float(step.neighbours.mean()),
+        "neighbors": float(step.n_neighbors.mean()),
         "perplexity": float(step.perplexity.mean()),
         "components": step.components,
         "certificate": asdict(step.certificate),
@@ -134,7 +134,7 @@ def along_eps_lines(summary: Summary) -> dict[str, str]:
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1])}",
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
-        "neighbours": f"{facts['neighbours']:.1f} a row (perplexity {facts['perplexity']:.1f})",
+        "neighbors": f"{facts['neighbors']:.1f} a row (perplexity {facts['perplexity']:.1f})",
         "components": f"{facts['components']}",
         "certificate": certificate_line(summary.steps[summary.chosen].certificate),
     }

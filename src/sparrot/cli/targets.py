@@ -6,8 +6,8 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
+from sparrot._extras import load_extra
 from sparrot.errors import InvalidInputError
-from sparrot.extras import load_extra
 
 AFFINITIES = (".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
 TABLES = (".npy", *AFFINITIES)

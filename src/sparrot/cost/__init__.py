@@ -1,9 +1,16 @@
 """Points or matrices -> costs, in units of the mean cost."""
 
-from sparrot.cost.base import Cost
-from sparrot.cost.choose import costs_to, make_cost
-from sparrot.cost.matrix import MatrixCost
-from sparrot.cost.order import LEAF
-from sparrot.cost.points import PointCost
+from sparrot.cost._base import Cost
+from sparrot.cost._boxes import LEAF
+from sparrot.cost._matrix import MatrixCost
+from sparrot.cost._metrics import costs_to, make_cost
+from sparrot.cost._points import PointCost
 
-__all__ = ["LEAF", "Cost", "MatrixCost", "PointCost", "costs_to", "make_cost"]
+__all__ = [
+    "LEAF",
+    "Cost",
+    "MatrixCost",
+    "PointCost",
+    "costs_to",
+    "make_cost",
+]

@@ -1,8 +1,8 @@
 """Where tiles and row blocks run, and how they tell of their progress."""
 
-from sparrot.engine.memory import available_memory, memory_budget, require_memory
-from sparrot.engine.progress import Progress, ProgressCallback, silent
-from sparrot.engine.threads import Threads
+from sparrot.engine._memory import available_memory, memory_budget, require_memory
+from sparrot.engine._progress import Progress, ProgressCallback, silent
+from sparrot.engine._threads import Threads
 
 __all__ = [
     "Progress",

@@ -1,28 +1,29 @@
 """Operators -> geometry: distances, paths between measures, the manifold near a point, limits."""
 
-from sparrot.geometry.asymptotics import (
+from sparrot.geometry._diffusion import commute_times, diffusion_distances
+from sparrot.geometry._geodesics import geodesic_distances
+from sparrot.geometry._interpolation import barycenter, interpolate, sinkhorn_divergence
+from sparrot.geometry._local import intrinsic_dimension, local_covariance, mahalanobis_lengths
+from sparrot.geometry._theory import (
     barenblatt,
     barenblatt_time,
     dimension_constant,
+    first_order,
     laplace_beltrami,
     laplacian_estimate,
     potential_exponent,
     potential_level,
     scaling_exponent,
 )
-from sparrot.geometry.diffusion import commute_times, diffusion_distances
-from sparrot.geometry.divergence import sinkhorn_divergence
-from sparrot.geometry.geodesics import geodesic_distances
-from sparrot.geometry.interpolation import barycentre, interpolate
-from sparrot.geometry.local import intrinsic_dimension, local_covariance, mahalanobis_lengths
 
 __all__ = [
     "barenblatt",
     "barenblatt_time",
-    "barycentre",
+    "barycenter",
     "commute_times",
     "diffusion_distances",
     "dimension_constant",
+    "first_order",
     "geodesic_distances",
     "interpolate",
     "intrinsic_dimension",

@@ -4,9 +4,9 @@ Every function takes arrays or results, draws on the Axes it is given or on new 
 them. Needs the extra `plot`; matplotlib is loaded when something is drawn.
 """
 
-from sparrot.plot.curves import convergence, eps_path, perplexity, spectrum
-from sparrot.plot.matrix import affinity
-from sparrot.plot.scatter import eigenvectors, embedding, potential
+from sparrot.plot._curves import convergence, eps_path, perplexity, spectrum
+from sparrot.plot._matrix import affinity
+from sparrot.plot._scatter import eigenvectors, embedding, potential
 
 __all__ = [
     "affinity",

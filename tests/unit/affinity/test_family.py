@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 import sparrot
 from problems import assert_optimal, half_squared, points
-from sparrot.affinity.result import exp_q
+from sparrot.affinity._result import exp_q
 from sparrot.datasets import make_spiral
 
 
@@ -25,11 +25,11 @@ def assert_plan(a, C, q, hollow=True, tol=1e-8):
 @pytest.fixture(scope="module")
 def mixture():
     rng = np.random.default_rng(0)
-    centres = 1.5 * np.array([[1.0, 0], [-0.5, 0.87], [-0.5, -0.87]])
+    centers = 1.5 * np.array([[1.0, 0], [-0.5, 0.87], [-0.5, -0.87]])
     X = np.zeros((300, 50))
     for k, sigma in enumerate((0.1, 0.4, 1.0)):
         X[100 * k : 100 * (k + 1)] = sigma * rng.standard_normal((100, 50)) / np.sqrt(50)
-        X[100 * k : 100 * (k + 1), :2] += centres[k]
+        X[100 * k : 100 * (k + 1), :2] += centers[k]
     return X
 
 
@@ -107,34 +107,34 @@ def test_fat_variants_may_have_loops():
         assert a.certificate.marginal_error <= 1e-8
 
 
-@pytest.mark.parametrize("regulariser", ["quadratic", "entropic"])
+@pytest.mark.parametrize("regularizer", ["quadratic", "entropic"])
 @pytest.mark.parametrize("eps", [0.01, 1.0, 100.0])
-def test_general_transport_meets_its_optimality_conditions(eps, regulariser):
+def test_general_transport_meets_its_optimality_conditions(eps, regularizer):
     rng = np.random.default_rng(0)
     a, b = rng.random(30), rng.random(50)
     a[3] = 0
     a, b = a / a.sum(), b / b.sum()
     C = rng.random((30, 50))
-    plan = sparrot.transport(a, b, C, eps, regulariser=regulariser)
+    plan = sparrot.transport(a, b, C, eps, regularizer=regularizer)
     P = plan.matrix.toarray() if issparse(plan.matrix) else plan.matrix
     assert np.abs(P.sum(axis=1) - a).max() <= 1e-8 * b.max()
     assert np.abs(P.sum(axis=0) - b).max() <= 1e-8 * b.max()
     score = plan.u[:, None] + plan.v - C
-    expected = np.exp(score / eps) if regulariser == "entropic" else np.maximum(score, 0) / eps
+    expected = np.exp(score / eps) if regularizer == "entropic" else np.maximum(score, 0) / eps
     assert np.abs(P - expected).max() <= 1e-9
     assert not P[3].any()
 
 
-@pytest.mark.parametrize("regulariser", ["quadratic", "entropic"])
-def test_mass_and_offset_of_the_cost_do_no_harm(regulariser):
+@pytest.mark.parametrize("regularizer", ["quadratic", "entropic"])
+def test_mass_and_offset_of_the_cost_do_no_harm(regularizer):
     rng = np.random.default_rng(1)
     a, b, C = rng.random(20), rng.random(30), rng.random((20, 30))
     b *= a.sum() / b.sum()
-    plain = sparrot.transport(a, b, C, 0.1, regulariser=regulariser).matrix
-    moved = sparrot.transport(a, b, C + 1e4, 0.1, regulariser=regulariser).matrix
+    plain = sparrot.transport(a, b, C, 0.1, regularizer=regularizer).matrix
+    moved = sparrot.transport(a, b, C + 1e4, 0.1, regularizer=regularizer).matrix
     assert abs(plain - moved).max() <= 1e-7
-    eps = 0.1 if regulariser == "entropic" else 1e5
-    light = sparrot.transport(1e-6 * a, 1e-6 * b, C, eps, regulariser=regulariser).matrix
+    eps = 0.1 if regularizer == "entropic" else 1e5
+    light = sparrot.transport(1e-6 * a, 1e-6 * b, C, eps, regularizer=regularizer).matrix
     assert abs(1e6 * light - plain).max() <= 1e-7
 
 
@@ -153,7 +153,7 @@ def test_hollow_transport_of_uniform_weights_is_the_qot_affinity():
         ({"a": [1.5, -0.5]}, r"a\[1\] is -0.5"),
         ({"a": [1.0]}, "2 nonnegative weights, one for each row"),
         ({"eps": 0}, "eps must be positive"),
-        ({"regulariser": "none"}, "quadratic, entropic"),
+        ({"regularizer": "none"}, "quadratic, entropic"),
         ({"hollow": True}, "square"),
         ({"C": np.ones((2, 2)), "b": [0.9, 0.1], "a": [0.9, 0.1], "hollow": True}, "no solution"),
     ],
@@ -170,9 +170,9 @@ def test_knn_is_scikit_learns_or_any_transformers():
     expected = graph.maximum(graph.T)
     assert (sparrot.knn(X, 7).matrix != expected).nnz == 0
     transformer = KNeighborsTransformer(n_neighbors=7, mode="distance")
-    assert (sparrot.knn(X, 7, neighbours=transformer).matrix != expected).nnz == 0
-    with pytest.raises(sparrot.InvalidInputError, match="only 7 neighbours"):
-        sparrot.knn(X, 20, neighbours=KNeighborsTransformer(n_neighbors=7))
+    assert (sparrot.knn(X, 7, neighbors=transformer).matrix != expected).nnz == 0
+    with pytest.raises(sparrot.InvalidInputError, match="only 7 neighbors"):
+        sparrot.knn(X, 20, neighbors=KNeighborsTransformer(n_neighbors=7))
 
 
 def test_kernels_are_their_formulas():

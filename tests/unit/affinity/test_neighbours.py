@@ -1,4 +1,4 @@
-"""The neighbours transformer against scikit-learn's."""
+"""The neighbors transformer against scikit-learn's."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparrot
 from problems import points
-from sparrot.affinity.nearest import nearest_in, nearest_of_new, nearest_others
+from sparrot.affinity._neighbors import nearest_in, nearest_of_new, nearest_others
 
 
 @parametrize_with_checks([sparrot.KNeighborsTransformer(n_neighbors=2)])
@@ -70,14 +70,14 @@ def test_it_serves_a_pipeline_that_needs_a_graph():
     assert model.fit_transform(X).shape == (300, 2)
 
 
-def test_too_many_neighbours_are_refused():
+def test_too_many_neighbors_are_refused():
     with pytest.raises(sparrot.InvalidInputError, match="from 1 to 4, got 5"):
         sparrot.KNeighborsTransformer(n_neighbors=5).fit(np.eye(5))
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 @pytest.mark.parametrize("n", [420, 2100])
-def test_points_with_few_neighbours_in_a_graph_have_those_of_a_full_search(n, distance):
+def test_points_with_few_neighbors_in_a_graph_have_those_of_a_full_search(n, distance):
     X = np.array(np.meshgrid(np.arange(20), np.arange(n // 20))).reshape(2, -1).T / 3 + 0.1
     nothing = csr_array((n, n))
     indices, distances = nearest_others(X, 8, distance)

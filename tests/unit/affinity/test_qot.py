@@ -22,7 +22,7 @@ def test_the_matrix_is_what_the_documentation_says():
     assert a.certificate == sparrot.Certificate(
         a.certificate.marginal_error, 0.0, 300 * 299 // 2, True
     )
-    assert a.neighbours == a.matrix.nnz / 300
+    assert a.n_neighbors == a.matrix.nnz / 300
     assert "300 points" in repr(a)
     assert len(a.history) == a.n_iter
 
@@ -138,7 +138,7 @@ def test_bad_input_is_named_with_its_remedy(arguments, message):
 
 
 def test_a_dense_path_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
-    monkeypatch.setattr("sparrot.engine.memory._system_available", lambda: 1e6)
+    monkeypatch.setattr("sparrot.engine._memory._system_available", lambda: 1e6)
     X = points("gaussian", 1000)
     with pytest.raises(sparrot.NotEnoughMemoryError, match="solver='active-set' needs no n x n"):
         sparrot.qot(X, solver="newton")

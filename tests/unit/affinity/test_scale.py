@@ -8,10 +8,9 @@ from scipy.sparse.linalg import ArpackNoConvergence
 
 import sparrot
 from problems import points
-from sparrot.affinity import gap
-from sparrot.affinity.along import find_root
-from sparrot.solvers import search
-from sparrot.support import screen
+from sparrot.affinity import _gap as gap
+from sparrot.affinity._along import find_root
+from sparrot.ot import _search as search, screen
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
 
@@ -41,7 +40,7 @@ def test_parts_of_the_points_spare_solves_of_all():
     X = points("swiss-roll", 6000)
     a = sparrot.qot(X, perplexity=15)
     assert a.perplexity == pytest.approx(15, rel=0.01)
-    assert a.n_solves <= 4  # from eps = 1, where a row has hundreds of neighbours, it takes more
+    assert a.n_solves <= 4  # from eps = 1, where a row has hundreds of neighbors, it takes more
 
 
 def test_perplexity_works_for_the_q_family_and_the_active_set():
@@ -116,7 +115,7 @@ def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
 def test_statistics_of_a_ring_are_known(n):
     t = 2 * np.pi * np.arange(n) / n
     a = sparrot.knn(np.c_[np.cos(t), np.sin(t)], 2)
-    assert a.neighbours == a.perplexity == pytest.approx(2)
+    assert a.n_neighbors == a.perplexity == pytest.approx(2)
     assert a.components == 1
     assert a.spectral_gap == pytest.approx(1 - np.cos(2 * np.pi / n), abs=1e-7)
 
@@ -156,16 +155,16 @@ def test_a_graph_in_pieces_gets_a_warning_with_the_remedy():
     assert a.components >= 2
 
 
-def test_too_many_neighbours_are_refused_from_a_sample():
+def test_too_many_neighbors_are_refused_from_a_sample():
     X = points("gaussian", 3000)
-    with pytest.raises(sparrot.NotEnoughMemoryError, match=r"neighbours a row.*perplexity"):
+    with pytest.raises(sparrot.NotEnoughMemoryError, match=r"neighbors a row.*perplexity"):
         sparrot.qot(X, 100.0, max_memory=2e7)
     assert sparrot.qot(X, 0.1, max_memory=1e9).certificate.exact
 
 
 def test_a_perplexity_on_the_other_side_of_a_plateau_is_found():
     X = np.random.default_rng(0).standard_normal((80, 6))
-    X[40:] += 100  # from eps = 1 far down, both clusters are complete: 39 neighbours
+    X[40:] += 100  # from eps = 1 far down, both clusters are complete: 39 neighbors
     assert sparrot.qot(X).perplexity == pytest.approx(39, abs=0.5)
     assert sparrot.qot(X, perplexity=10).perplexity == pytest.approx(10, rel=0.01)
 
@@ -224,7 +223,7 @@ def test_an_enormous_outlier_is_named_where_no_eps_is_found(build):
 
 
 def test_duplicates_are_mentioned_where_no_eps_is_found():
-    X = np.repeat(points("gaussian", 40), 5, axis=0)  # four others at no cost: no fewer neighbours
+    X = np.repeat(points("gaussian", 40), 5, axis=0)  # four others at no cost: no fewer neighbors
     with pytest.raises(sparrot.InvalidInputError, match="160 of 200 points are duplicates"):
         sparrot.qot(X, perplexity=2)
 

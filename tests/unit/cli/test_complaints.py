@@ -7,7 +7,7 @@ from sparrot.cli.complaints import in_flags
     ("said", "here"),
     [
         ("eps must be positive, got -1", "--eps must be positive, got -1"),
-        ("k must be an integer from 1 to 9", "--neighbours must be an integer from 1 to 9"),
+        ("k must be an integer from 1 to 9", "--neighbors must be an integer from 1 to 9"),
         (
             "holds 2 affinities (a, b); name one by key=",
             "holds 2 affinities (a, b); name one by --affinity",
@@ -17,8 +17,8 @@ from sparrot.cli.complaints import in_flags
             "a.npz is an affinity; `sparrot embed`, `cluster`, `tsne` and `info` take it",
         ),
         (
-            "Take a larger eps or more neighbours, components='largest', or components='each'",
-            "Take a larger eps or more neighbours",
+            "Take a larger eps or more neighbors, components='largest', or components='each'",
+            "Take a larger eps or more neighbors",
         ),
         (
             "raise max_iter or tol. The best iterate is in `.result` of this error",

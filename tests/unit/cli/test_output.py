@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import sparrot
+from sparrot._files import whole_file
 from sparrot.cli.output import Table, coordinates, edges, write_result, write_results
 from sparrot.cli.targets import AFFINITIES, TABLES
-from sparrot.files import whole_file
 
 Y = np.random.default_rng(0).standard_normal((40, 2))
 TABLE = coordinates(Y, "map")

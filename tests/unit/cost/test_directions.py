@@ -8,14 +8,9 @@ import pytest
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import PointCost, make_cost
-from sparrot.cost.directions import (
-    _sample,
-    filter_directions,
-    leading_directions,
-    with_rest,
-)
+from sparrot.cost._coordinates import _sample, filter_directions, leading_directions, with_rest
 from sparrot.engine import Threads
-from sparrot.support import screen
+from sparrot.ot import screen
 
 
 def low_rank(n, p=120, k=10, noise=0.02, seed=0):
@@ -28,14 +23,14 @@ def low_rank(n, p=120, k=10, noise=0.02, seed=0):
 def clusters(n, p=300):
     """Clusters apart in few dimensions, with equal noise in all."""
     rng = np.random.default_rng(0)
-    centres = np.zeros((4, p))
-    centres[:, :4] = 40 * np.eye(4)
-    return centres[rng.integers(4, size=n)] + rng.standard_normal((n, p))
+    centers = np.zeros((4, p))
+    centers[:, :4] = 40 * np.eye(4)
+    return centers[rng.integers(4, size=n)] + rng.standard_normal((n, p))
 
 
 def chosen(X):
-    centre = X.mean(axis=0)
-    return filter_directions(X, centre, leading_directions(X, centre)[0])
+    center = X.mean(axis=0)
+    return filter_directions(X, center, leading_directions(X, center)[0])
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])
@@ -61,7 +56,7 @@ def test_a_plane_in_many_dimensions_needs_few_coordinates():
 @pytest.mark.parametrize(
     "make", [clusters, lambda n: np.random.default_rng(0).normal(size=(n, 200))]
 )
-def test_where_no_few_directions_tell_neighbours_all_coordinates_are_used(make):
+def test_where_no_few_directions_tell_neighbors_all_coordinates_are_used(make):
     assert chosen(make(3000)) is None
 
 

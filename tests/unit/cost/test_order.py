@@ -7,7 +7,7 @@ import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import LEAF, MatrixCost, PointCost
 from sparrot.engine import Threads
-from sparrot.support import QUADRATIC, Part, levels_against, screen, simplex_levels
+from sparrot.ot import QUADRATIC, Part, levels_against, screen, simplex_levels
 
 
 def in_order(X):

@@ -179,7 +179,7 @@ def test_mnist_offline_says_what_to_do(monkeypatch):
         raise URLError("no network")
 
     monkeypatch.delenv("SPARROT_DATA", raising=False)
-    monkeypatch.setattr("sparrot.datasets.mnist.fetch_openml", refuse)
+    monkeypatch.setattr("sparrot.datasets._digits.fetch_openml", refuse)
     with pytest.raises(MissingDataError, match=r"OpenML .*no network.*mnist\.npz"):
         load_mnist()
 
@@ -188,7 +188,7 @@ def test_mnist_from_openml_or_a_file_is_the_same(monkeypatch, folder):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 256, (60, 784)), np.arange(60) % 10
     monkeypatch.setattr(
-        "sparrot.datasets.mnist.fetch_openml", lambda *a, **k: (X.astype(float), y.astype(str))
+        "sparrot.datasets._digits.fetch_openml", lambda *a, **k: (X.astype(float), y.astype(str))
     )
     fetched = load_mnist([3, 7], 4)
     np.savez(folder / "mnist.npz", X=X.astype(np.uint8), y=y.astype(np.uint8))

@@ -16,8 +16,8 @@ def test_the_torus_is_sampled_uniformly_in_area():
 
 def test_normals_and_curvature_of_the_torus():
     torus = make_torus(50, radii=(3.0, 1.0))
-    centre = 3 * np.c_[np.cos(torus.phi), np.sin(torus.phi), np.zeros(50)]
-    assert torus.normal == pytest.approx(torus.X - centre)
+    center = 3 * np.c_[np.cos(torus.phi), np.sin(torus.phi), np.zeros(50)]
+    assert torus.normal == pytest.approx(torus.X - center)
     outer = make_torus(1, radii=(3.0, 1.0), first=(0.0, 0.0))
     assert outer.curvature[0] == pytest.approx([-(1 + 1 / 4), 0, 0])
 

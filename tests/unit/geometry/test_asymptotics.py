@@ -3,7 +3,6 @@ import pytest
 from scipy.integrate import quad
 
 import sparrot
-from sparrot.affinity.first_order import sphere_area
 from sparrot.datasets import make_sphere, make_torus
 from sparrot.geometry import (
     barenblatt,
@@ -14,6 +13,7 @@ from sparrot.geometry import (
     potential_level,
     scaling_exponent,
 )
+from sparrot.geometry._theory import sphere_area
 
 
 def circle(n):
@@ -31,16 +31,16 @@ def test_potentials_on_spheres_grow_with_the_exponent_of_the_theory(d):
     assert 2 * fits[-1].potential.mean() == pytest.approx(level, rel=0.03)
 
 
-def test_the_operator_on_the_circle_converges_at_the_rate_of_its_neighbours():
-    neighbours, errors = [], []
+def test_the_operator_on_the_circle_converges_at_the_rate_of_its_neighbors():
+    neighbors, errors = [], []
     for n in (400, 800, 1600):
         t, X = circle(n)
         a = sparrot.qot(X, 0.4)
         estimate = laplacian_estimate(a, np.cos(t), potential_level(a.eps, n, 1, 2 * np.pi), 1)
         errors.append(np.abs(estimate + np.cos(t)).max())
-        neighbours.append(a.neighbours)
+        neighbors.append(a.n_neighbors)
     assert errors[-1] < 0.05
-    assert scaling_exponent(neighbours, errors) == pytest.approx(-1, abs=0.05)
+    assert scaling_exponent(neighbors, errors) == pytest.approx(-1, abs=0.05)
 
 
 def torus_average(K, n=1500):

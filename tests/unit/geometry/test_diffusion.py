@@ -4,7 +4,7 @@ from scipy.linalg import expm
 
 import sparrot
 from sparrot.geometry import commute_times, diffusion_distances
-from sparrot.operators import laplacian
+from sparrot.spectral import laplacian
 
 X = np.random.default_rng(0).random((120, 2))
 AFFINITIES = {"qot": sparrot.qot(X, perplexity=12), "knn": sparrot.knn(X, 8)}

@@ -52,7 +52,7 @@ def test_with_points_the_unit_is_theirs():
     d = geodesic_distances(CLEAN, 0, X=SPIRAL.clean)
     away = arc(0)
     slope = np.polyfit(away, d, 1)[0]
-    assert slope == pytest.approx(1, abs=0.03)  # chords of a neighbourhood are shorter than arcs
+    assert slope == pytest.approx(1, abs=0.03)  # chords of a neighborhood are shorter than arcs
 
 
 def test_distances_on_the_sphere_are_great_circles_on_all_methods():

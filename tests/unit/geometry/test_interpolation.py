@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import sparrot
-from sparrot.geometry import barycentre, interpolate, sinkhorn_divergence
-from sparrot.operators import heat_kernel, heat_operator, laplacian
+from sparrot.geometry import barycenter, interpolate, sinkhorn_divergence
+from sparrot.spectral import heat_kernel, heat_operator, laplacian
 
 N = 200
 ANGLE = 2 * np.pi * np.arange(N) / N
@@ -12,8 +12,8 @@ L = laplacian(sparrot.qot(CIRCLE, perplexity=12))
 H = heat_kernel(L, 40.0)
 
 
-def bump(centre, width=5.0):
-    away = np.abs(np.arange(N) - centre)
+def bump(center, width=5.0):
+    away = np.abs(np.arange(N) - center)
     return np.exp(-((np.minimum(away, N - away) / width) ** 2) / 2)
 
 
@@ -21,7 +21,7 @@ def mean_angle(measure):
     return np.angle(measure @ np.exp(1j * ANGLE)) % (2 * np.pi)
 
 
-def test_the_barycentre_of_two_bumps_moves_along_the_circle():
+def test_the_barycenter_of_two_bumps_moves_along_the_circle():
     path = interpolate(H, bump(20), bump(80), 7)
     assert path.shape == (7, N)
     assert path.sum(axis=1) == pytest.approx(1)
@@ -37,8 +37,8 @@ def test_the_barycentre_of_two_bumps_moves_along_the_circle():
 
 def test_the_ends_are_the_measures_blurred():
     ends = interpolate(H, bump(20), bump(80), [0.0, 1.0])
-    for end, centre in zip(ends, (20, 80), strict=True):
-        assert end == pytest.approx(H @ bump(centre) / bump(centre).sum(), abs=1e-8)
+    for end, center in zip(ends, (20, 80), strict=True):
+        assert end == pytest.approx(H @ bump(center) / bump(center).sum(), abs=1e-8)
 
 
 def test_an_operator_gives_the_same_path():
@@ -49,17 +49,17 @@ def test_an_operator_gives_the_same_path():
         interpolate(heat_operator(L, 5.0), bump(20), bump(80), 3)
 
 
-def test_a_path_is_made_of_barycentres():
+def test_a_path_is_made_of_barycenters():
     path = interpolate(H, bump(20), bump(80), [0.3, 0.6])
     for s, measure in zip((0.3, 0.6), path, strict=True):
-        alone = barycentre(H, [bump(20), bump(80)], [1 - s, s])
+        alone = barycenter(H, [bump(20), bump(80)], [1 - s, s])
         assert np.abs(measure - alone).sum() <= 1e-4
 
 
-def test_the_barycentre_of_three_is_symmetric_in_them():
-    centres = [20, 40, 60]
-    mean = barycentre(H, [bump(c) for c in centres], [1, 1, 1])
-    swapped = barycentre(H, [bump(c) for c in centres[::-1]], [1, 1, 1])
+def test_the_barycenter_of_three_is_symmetric_in_them():
+    centers = [20, 40, 60]
+    mean = barycenter(H, [bump(c) for c in centers], [1, 1, 1])
+    swapped = barycenter(H, [bump(c) for c in centers[::-1]], [1, 1, 1])
     assert np.abs(mean - swapped).max() <= 1e-12
     assert mean_angle(mean) == pytest.approx(ANGLE[40], abs=1e-3)
 
@@ -107,7 +107,7 @@ def test_the_divergence_of_two_points_is_their_cost():
         (lambda a: interpolate(np.eye(N), a, a, 3), "must be positive"),
         (lambda a: interpolate(np.triu(H) + 1e-3, a, a, 3), "must be symmetric"),
         (lambda a: interpolate(H[:5], a, a, 3), "must be square"),
-        (lambda a: barycentre(H, [a, a], [1, -1]), "weights must be nonnegative"),
+        (lambda a: barycenter(H, [a, a], [1, -1]), "weights must be nonnegative"),
         (lambda a: sinkhorn_divergence(a, a, H[:5], 1.0), "square"),
         (lambda a: sinkhorn_divergence(a, a, np.eye(N), 0), "eps must be positive"),
     ],
@@ -117,15 +117,15 @@ def test_bad_arguments_are_named(call, message):
         call(bump(20))
 
 
-def test_a_barycentre_that_does_not_converge_is_an_error_with_the_result():
+def test_a_barycenter_that_does_not_converge_is_an_error_with_the_result():
     with pytest.raises(sparrot.NotConvergedError, match="after 1 iterations") as caught:
-        barycentre(H, [bump(20), bump(80)], [1, 1], tol=1e-12, max_iter=1)
+        barycenter(H, [bump(20), bump(80)], [1, 1], tol=1e-12, max_iter=1)
     assert caught.value.result.sum() == pytest.approx(1)
 
 
 def test_an_affinity_is_no_heat_kernel():
     a, ends = sparrot.qot(CIRCLE), np.eye(len(CIRCLE))[:2]
-    for call in (lambda: interpolate(a, *ends, 3), lambda: barycentre(a, ends, [1, 1])):
+    for call in (lambda: interpolate(a, *ends, 3), lambda: barycenter(a, ends, [1, 1])):
         with pytest.raises(sparrot.InvalidInputError, match=r"pass heat_kernel\(laplacian\(W\), t"):
             call()
 
@@ -134,6 +134,6 @@ def test_weights_may_be_counted_by_any_integer_and_are_one_a_measure():
     H, ends = np.exp(-np.square(CIRCLE[:, None] - CIRCLE).sum(axis=2)), np.eye(len(CIRCLE))[:2]
     np.testing.assert_array_equal(interpolate(H, *ends, np.int64(3)), interpolate(H, *ends, 3))
     with pytest.raises(sparrot.InvalidInputError, match="weights must be 2 weights, one a measure"):
-        barycentre(H, ends, [1, 1, 1])
+        barycenter(H, ends, [1, 1, 1])
     with pytest.raises(sparrot.InvalidInputError, match="numbers from 0 to 1"):
         interpolate(H, *ends, "three")

@@ -37,7 +37,7 @@ def test_the_dimension_of_a_sphere(d):
     assert 1 / np.mean(1 / local) == pytest.approx(d, rel=0.1)  # curvature counts a little
 
 
-def test_a_point_with_one_neighbour_has_no_dimension():
+def test_a_point_with_one_neighbor_has_no_dimension():
     X = np.arange(6.0)[:, None] ** 2
     local = intrinsic_dimension(X, np.kron(np.eye(3), [[0.0, 1], [1, 0]]))
     assert np.isnan(local).all()

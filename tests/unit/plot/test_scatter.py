@@ -7,12 +7,12 @@ import pytest
 from matplotlib.colors import to_rgba
 
 import sparrot
-from sparrot.plot.style import MISSING, PALETTE
+from sparrot.plot._style import MISSING, PALETTE
 
 Y = np.random.default_rng(0).standard_normal((60, 2))
 
 
-def test_each_point_has_the_colour_of_its_label():
+def test_each_point_has_the_color_of_its_label():
     labels = np.array(["b", "a", "c"] * 20)
     ax = sparrot.plot.embedding(Y, labels, name="kind")
     expected = [to_rgba(PALETTE["abc".index(label)]) for label in labels]
@@ -24,12 +24,12 @@ def test_the_legend_keeps_the_order_of_categories_and_names_what_is_missing():
     labels = pd.Series(pd.Categorical(["late", "early", None] * 20, ["early", "mid", "late"]))
     ax = sparrot.plot.embedding(Y, labels)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["early", "late", "missing"]
-    expected = [to_rgba(colour) for colour in (PALETTE[1], PALETTE[0], MISSING)] * 20
+    expected = [to_rgba(color) for color in (PALETTE[1], PALETTE[0], MISSING)] * 20
     assert np.allclose(ax.collections[0].get_facecolors(), expected)
 
 
 @pytest.mark.parametrize("draw", ["embedding", "potential"])
-def test_points_without_a_number_are_grey_and_do_not_change_the_colours_of_others(draw):
+def test_points_without_a_number_are_gray_and_do_not_change_the_colors_of_others(draw):
     values = np.r_[np.nan, np.inf, -np.inf, np.linspace(0, 1, 57)]
     if draw == "embedding":
         ax = sparrot.plot.embedding(Y, values=values)
@@ -43,7 +43,7 @@ def test_points_without_a_number_are_grey_and_do_not_change_the_colours_of_other
     assert np.abs(drawn[3:] - to_rgba(MISSING)).max(axis=1).min() > 0.02
 
 
-def test_a_column_without_any_number_is_all_grey():
+def test_a_column_without_any_number_is_all_gray():
     for ax in (
         sparrot.plot.embedding(Y, values=np.full(60, np.nan)),
         sparrot.plot.potential(Y, np.full(60, np.nan)),
@@ -52,7 +52,7 @@ def test_a_column_without_any_number_is_all_grey():
         assert np.allclose(ax.collections[0].get_facecolors(), to_rgba(MISSING), atol=0.01)
 
 
-def test_numbers_get_a_colour_bar():
+def test_numbers_get_a_color_bar():
     ax = sparrot.plot.embedding(Y, values=Y[:, 0], name="x")
     assert np.allclose(ax.collections[0].get_array(), Y[:, 0])
     assert ax.figure.axes[1].get_ylabel() == "x"
@@ -65,10 +65,10 @@ def test_the_axes_that_are_given_are_drawn_on_and_returned():
     assert len(ax.collections) == 2
 
 
-@pytest.mark.parametrize(("n", "rasterised"), [(100, False), (20_000, True)])
-def test_many_points_are_rasterised(n, rasterised):
+@pytest.mark.parametrize(("n", "rasterized"), [(100, False), (20_000, True)])
+def test_many_points_are_rasterised(n, rasterized):
     many = np.random.default_rng(0).standard_normal((n, 2))
-    assert sparrot.plot.embedding(many).collections[0].get_rasterized() is rasterised
+    assert sparrot.plot.embedding(many).collections[0].get_rasterized() is rasterized
 
 
 def test_labels_are_text_and_never_mathematics():
@@ -84,7 +84,7 @@ def test_outliers_do_not_hide_the_potential_of_the_others():
     assert sparrot.plot.potential(Y, u[:60], vmax=7).collections[0].norm.vmax == 7
 
 
-def test_eigenvectors_have_colours_symmetric_about_zero():
+def test_eigenvectors_have_colors_symmetric_about_zero():
     axes = sparrot.plot.eigenvectors(Y, np.c_[Y, Y[:, 0] ** 2], first=4)
     for j, ax in enumerate(axes):
         norm = ax.collections[0].norm

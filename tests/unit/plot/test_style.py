@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from sparrot.plot.style import CIVIDIS, DIVERGING, PALETTE, SEQUENTIAL, colours
+from sparrot.plot._style import CIVIDIS, DIVERGING, PALETTE, SEQUENTIAL, colors
 
 # Linear RGB as a protanope and a deuteranope see it (Viénot, Brettel and Mollon 1999).
 PROTAN = np.array([[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]])
 DEUTAN = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
 
 
-def seen(colour, matrix):
-    srgb = np.array(to_rgb(colour))
+def seen(color, matrix):
+    srgb = np.array(to_rgb(color))
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     return np.clip(matrix @ linear, 0, 1)
 
 
 @pytest.mark.parametrize("matrix", [np.eye(3), PROTAN, DEUTAN], ids=["normal", "protan", "deutan"])
-def test_no_two_colours_of_the_palette_look_alike_to_anyone(matrix):
-    vision = [seen(colour, matrix) for colour in PALETTE]
+def test_no_two_colors_of_the_palette_look_alike_to_anyone(matrix):
+    vision = [seen(color, matrix) for color in PALETTE]
     apart = [np.linalg.norm(a - b) for k, a in enumerate(vision) for b in vision[:k]]
     red_and_green = np.linalg.norm(seen("#808000", DEUTAN) - seen("#a07000", DEUTAN))
     assert min(apart) > 2 * red_and_green
@@ -33,10 +33,10 @@ def test_the_stops_of_the_page_are_those_of_matplotlib():
     assert DIVERGING in matplotlib.colormaps
 
 
-def test_24_categories_have_24_colours_and_more_repeat_them():
-    assert len(set(colours(24))) == 24
-    assert colours(30)[24:] == colours(6)
-    assert colours(8) == PALETTE
+def test_24_categories_have_24_colors_and_more_repeat_them():
+    assert len(set(colors(24))) == 24
+    assert colors(30)[24:] == colors(6)
+    assert colors(8) == PALETTE
 
 
 def test_matplotlib_is_loaded_only_to_draw():

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import sparrot
-from sparrot.report.columns import encode_columns
-from sparrot.report.encode import encode_array, encode_json
+from sparrot.report._content import encode_array, encode_columns, encode_json
 
 HOSTILE = [
     "</script><script>x</script>",
@@ -22,7 +21,7 @@ X = np.random.default_rng(0).standard_normal((80, 4))
 
 @pytest.fixture(scope="module")
 def summary():
-    return sparrot.summarise(X, each_side=1)
+    return sparrot.summarize(X, each_side=1)
 
 
 class Reader(HTMLParser):
@@ -64,7 +63,7 @@ def test_the_page_says_what_the_summary_says(summary):
     for said, step in zip(data["steps"], summary.steps, strict=True):
         assert said["eps"] == step.eps
         assert np.allclose(numbers(said["embedding"]), step.embedding.ravel(), rtol=1e-6)
-        assert np.array_equal(numbers(said["neighbours"]), step.neighbours)
+        assert np.array_equal(numbers(said["neighbors"]), step.n_neighbors)
         assert "Optimal" in said["verdict"]
     assert np.allclose(numbers(data["layouts"][0]["xy"]), X[:, :2].ravel(), rtol=1e-6)
 
@@ -105,7 +104,7 @@ def test_the_lines_on_the_page_make_it_again(summary, tmp_path, monkeypatch):
 
 
 def test_what_differs_from_the_default_is_in_the_lines():
-    s = sparrot.summarise(X, metric="cosine", tol=1e-6, each_side=1, span=2.0, search="auto")
+    s = sparrot.summarize(X, metric="cosine", tol=1e-6, each_side=1, span=2.0, search="auto")
     code = content(sparrot.report.render(s))["steps"][0]["code"]
     assert "sparrot.qot(X, eps=0.5, metric='cosine', tol=1e-06, search='auto')" in code
     assert "each_side=1, span=2.0" in code
@@ -180,11 +179,11 @@ def test_a_layout_with_a_hole_is_left_out_and_the_page_says_so(summary):
     assert note.startswith("layout X_umap is left out: it contains NaN at row 3, column 1")
 
 
-def test_many_integers_are_numbers_and_too_many_names_are_no_colour():
+def test_many_integers_are_numbers_and_too_many_names_are_no_color():
     n = 1001
     encoded, notes = encode_columns({"id": np.arange(n), "name": [f"c{i}" for i in range(n)]}, n)
     assert [(column["name"], column["kind"]) for column in encoded] == [("id", "numbers")]
-    assert notes == ["column name has over 1000 different entries: no colour is offered"]
+    assert notes == ["column name has over 1000 different entries: no color is offered"]
 
 
 def test_arrays_keep_their_order_whatever_their_layout():

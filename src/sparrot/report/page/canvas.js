@@ -14,7 +14,7 @@ class CanvasPoints {
     [this.before, this.after] = [before, after];
   }
 
-  colours(rgba) {
+  colors(rgba) {
     this.pixels = new Uint32Array(rgba.buffer);
   }
 
@@ -24,7 +24,7 @@ class CanvasPoints {
     this.context.putImageData(image, 0, 0);
   }
 
-  // An image of the size of the canvas, without colours; the same one again while that stays.
+  // An image of the size of the canvas, without colors; the same one again while that stays.
   cleared() {
     const { width, height } = this.canvas;
     if (this.image?.width === width && this.image.height === height) this.image.data.fill(0);

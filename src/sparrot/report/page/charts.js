@@ -61,7 +61,7 @@ function drawHistogram(step, limit) {
   for (const value of values) counts[Math.min(bins - 1, Math.floor((value / limit) * bins))]++;
   const most = Math.max(...counts);
   const { root, x, y } = chart("histogram", [0, limit], [0, most], {
-    xTicks: [0, limit / 2, limit], yTicks: [0, most], xName: "perplexity (effective neighbours)",
+    xTicks: [0, limit / 2, limit], yTicks: [0, most], xName: "perplexity (effective neighbors)",
   });
   counts.forEach((count, k) => svg(root, "rect", {
     x: x((k * limit) / bins) + 0.5, width: x(limit / bins) - LEFT - 1, y: y(count),
@@ -75,7 +75,7 @@ function drawPath(steps, current) {
   const [low, middle, high] = [1, 2, 3].map(column);
   const ends = [Math.min(...low), Math.max(...high)];
   const { root, x, y } = chart("path", [eps[0], eps.at(-1)], ends, {
-    xTicks: [eps[0], eps.at(-1)], yTicks: ends, xName: "eps / mean cost: neighbours, median and 80 %",
+    xTicks: [eps[0], eps.at(-1)], yTicks: ends, xName: "eps / mean cost: neighbors, median and 80 %",
     log: [true, true],
   });
   const along = (values) => values.map((value, k) => `${x(eps[k])},${y(value)}`);

@@ -2,9 +2,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const n = data.shape[0];
 const at = (id) => document.getElementById(id);
-const state = { step: data.chosen, layout: 0, colour: 0, chosen: new Set() };
+const state = { step: data.chosen, layout: 0, color: 0, chosen: new Set() };
 const choices = [
-  ...["potential", "perplexity", "neighbours"].map((name) => ({ name, kind: "step" })),
+  ...["potential", "perplexity", "neighbors"].map((name) => ({ name, kind: "step" })),
   ...data.columns,
 ];
 const widest = Math.max(...data.steps.map((step) => step.most_perplexity));
@@ -38,8 +38,8 @@ function layoutOf(step) {
   return columnsOf(step.embedding, data.dimensions, firsts[layout]);
 }
 
-function recolour() {
-  const choice = choices[state.colour];
+function recolor() {
+  const choice = choices[state.color];
   if (choice.kind === "categories") scale = categoryScale(data, choice);
   else if (choice.kind === "step") scale = numberScale(data, decode(data.steps[state.step][choice.name]));
   else scale = numberScale(data, decode(choice.values));
@@ -61,7 +61,7 @@ function drawLegend() {
   scale.names.forEach((name, k) => {
     const button = add(legend, "button", undefined, { type: "button", title: "Show only this" });
     button.setAttribute("aria-pressed", String(state.chosen.has(k)));
-    add(button, "i").style.background = `rgb(${scale.colours[k]})`;
+    add(button, "i").style.background = `rgb(${scale.colors[k]})`;
     add(button, "span", name === "" ? "(empty)" : name);
     add(button, "small", scale.counts[k].toLocaleString("en"));
     button.addEventListener("click", () => {
@@ -96,7 +96,7 @@ function hover(i) {
   const tip = at("tip");
   tip.replaceChildren();
   add(tip, "strong", data.names ? data.names[i] : `row ${i}`);
-  const choice = choices[state.colour];
+  const choice = choices[state.color];
   if (choice.kind !== "step") add(tip, "span", `${choice.name}: ${scale.text(i)}`);
   for (const { name } of choices.slice(0, 3)) add(tip, "span", `${name}: ${format(decode(step[name])[i])}`);
   const onRight = x < stage.element.clientWidth / 2;
@@ -130,7 +130,7 @@ function go(k) {
   const step = data.steps[k];
   describe(step);
   if (state.layout < firsts.length) stage.show(layoutOf(step), 350);
-  if (choices[state.colour].kind === "step") recolour();
+  if (choices[state.color].kind === "step") recolor();
 }
 
 function resized() {
@@ -145,7 +145,7 @@ function prepare() {
   const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
   const next = () => {
     const step = data.steps[waiting.shift()];
-    for (const key of ["embedding", "perplexity", "potential", "neighbours"]) decode(step[key]);
+    for (const key of ["embedding", "perplexity", "potential", "neighbors"]) decode(step[key]);
     if (waiting.length) idle(next);
   };
   idle(next);
@@ -158,15 +158,15 @@ function begin() {
   const moving = firsts.map((j) => `eigenvectors ${j + 2} and ${j + 3}`);
   [...moving, ...data.layouts.map((layout) => layout.name)].forEach((name, k) =>
     add(at("layout"), "option", name, { value: String(k) }));
-  choices.forEach((choice, k) => add(at("colour"), "option", choice.name, { value: String(k) }));
+  choices.forEach((choice, k) => add(at("color"), "option", choice.name, { value: String(k) }));
   Object.assign(at("eps"), { max: data.steps.length - 1, value: data.chosen });
-  state.colour = data.columns.length ? 3 : 0;
-  at("colour").value = String(state.colour);
+  state.color = data.columns.length ? 3 : 0;
+  at("color").value = String(state.color);
   at("eps").addEventListener("input", () => go(Number(at("eps").value)));
-  at("colour").addEventListener("change", () => {
-    state.colour = Number(at("colour").value);
+  at("color").addEventListener("change", () => {
+    state.color = Number(at("color").value);
     state.chosen.clear();
-    recolour();
+    recolor();
   });
   at("layout").addEventListener("change", () => {
     state.layout = Number(at("layout").value);
@@ -179,7 +179,7 @@ function begin() {
   resized();
   describe(data.steps[state.step]);
   stage.show(layoutOf(data.steps[state.step]));
-  recolour();
+  recolor();
   document.body.dataset.ready = "true";
   prepare();
 }

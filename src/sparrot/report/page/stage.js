@@ -28,7 +28,7 @@ class Stage {
   fallBack() {
     this.install(CanvasPoints);
     this.points.layouts(this.before, this.after);
-    this.points.colours(this.rgba);
+    this.points.colors(this.rgba);
     this.resize();
   }
 
@@ -43,7 +43,7 @@ class Stage {
 
   paint(rgba) {
     this.rgba = rgba;
-    this.points.colours(rgba);
+    this.points.colors(rgba);
     this.draw();
   }
 

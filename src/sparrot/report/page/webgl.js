@@ -2,15 +2,15 @@
 // Where a browser has only WebGL in software, the canvas is faster; report.html#webgl insists.
 const VERTEX = `
 attribute vec2 before, after;
-attribute vec4 colour;
-uniform vec2 centre, scale;
+attribute vec4 color;
+uniform vec2 center, scale;
 uniform float blend;
 uniform mediump float size;
 varying vec4 fill;
 void main() {
-  gl_Position = vec4((mix(before, after, blend) - centre) * scale, 0.0, 1.0);
+  gl_Position = vec4((mix(before, after, blend) - center) * scale, 0.0, 1.0);
   gl_PointSize = size;
-  fill = colour;
+  fill = color;
 }`;
 const FRAGMENT = `
 precision mediump float;
@@ -62,16 +62,16 @@ class WebGLPoints {
     this.uniform = (name) => gl.getUniformLocation(program, name);
     this.before = this.buffer(program, "before", 2, gl.FLOAT, false);
     this.after = this.buffer(program, "after", 2, gl.FLOAT, false);
-    this.colour = this.buffer(program, "colour", 4, gl.UNSIGNED_BYTE, true);
+    this.color = this.buffer(program, "color", 4, gl.UNSIGNED_BYTE, true);
   }
 
-  buffer(program, name, width, type, normalised) {
+  buffer(program, name, width, type, normalized) {
     const { gl } = this;
     const buffer = gl.createBuffer();
     const place = gl.getAttribLocation(program, name);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.enableVertexAttribArray(place);
-    gl.vertexAttribPointer(place, width, type, normalised, 0, 0);
+    gl.vertexAttribPointer(place, width, type, normalized, 0, 0);
     return buffer;
   }
 
@@ -86,8 +86,8 @@ class WebGLPoints {
     this.n = after.length / 2;
   }
 
-  colours(rgba) {
-    this.fill(this.colour, rgba);
+  colors(rgba) {
+    this.fill(this.color, rgba);
   }
 
   draw(view, blend, size) {
@@ -95,7 +95,7 @@ class WebGLPoints {
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.uniform2f(this.uniform("centre"), view.x, view.y);
+    gl.uniform2f(this.uniform("center"), view.x, view.y);
     gl.uniform2f(this.uniform("scale"), (2 * view.zoom) / canvas.width, (2 * view.zoom) / canvas.height);
     gl.uniform1f(this.uniform("blend"), blend);
     gl.uniform1f(this.uniform("size"), size);

@@ -1,0 +1,454 @@
+"""The hot loops: arrays in, arrays out, compiled on first use and cached.
+
+Every kernel releases the GIL and works on a range of rows, so that the engine can run row blocks
+side by side; each row is summed by one thread in the order of its columns. Nothing here knows what
+the arrays mean beyond its docstring. This module is imported only when a problem is large enough
+to need it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = Any  # numba infers the types; annotations here would only repeat the docstrings
+
+_CHUNK = 64  # columns tested at once by the vector unit
+
+
+@njit(nogil=True, cache=True)
+def _none_above(g: Array, b: Array, start: int, t: float) -> bool:
+    """Whether no `g[j] + b[j] > t` in the chunk of columns from `start` on, unless it is cut short.
+
+    The number of turns is a constant, which is what lets the vector unit do it.
+    """
+    if start + _CHUNK > len(g):
+        return False
+    g, b = g[start : start + _CHUNK], b[start : start + _CHUNK]
+    hits = np.int32(0)
+    for j in range(_CHUNK):
+        hits += np.int32(g[j] + b[j] > t)
+    return hits == 0
+
+
+@njit(nogil=True, cache=True)
+def find_hits(G: Array, b: Array, t: Array, rows: Array, columns: Array) -> int:
+    """List the entries with `G[i, j] + b[j] > t[i]`, row by row, columns ascending.
+
+    Returns their number; where it is more than the lists can take, the rest is not written.
+    """
+    room = len(rows)
+    count = 0
+    for i in range(G.shape[0]):
+        g = G[i]
+        for start in range(0, len(g), _CHUNK):
+            if _none_above(g, b, start, t[i]):
+                continue
+            for j in range(start, min(start + _CHUNK, len(g))):
+                if g[j] + b[j] > t[i]:
+                    if count < room:
+                        rows[count] = i
+                        columns[count] = j
+                    count += 1
+    return count
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _between(low: Array, high: Array, b: int, low_2: Array, high_2: Array, j: int) -> Any:
+    """The squared distance between the box b of some and the box j of others."""
+    total = np.float32(0)
+    for c in range(low.shape[1]):
+        d = max(max(low[b, c] - high_2[j, c], low_2[j, c] - high[b, c]), np.float32(0))
+        total += d * d
+    return total
+
+
+@njit(nogil=True, cache=True)
+def within_boxes(
+    low: Array,
+    high: Array,
+    r: Array,
+    error: Array,
+    leaf_low: Array,
+    leaf_high: Array,
+    leaf_u: Array,
+    leaf_error: Array,
+    y: Array,
+    u: Array,
+    y_error: Array,
+    wider: float,
+    size: int,
+    first: int,
+    out: Array,
+) -> int:
+    """List the points y from `first` on that are near one of the boxes `low`, `high`.
+
+    Near means `r + u > d^2 / 2`, with the distance d shortened by the errors of both and by the
+    factor `wider`. The points are in boxes themselves, `size` to each. Returns their number.
+    """
+    count = 0
+    near = np.empty(len(r), np.bool_)
+    for leaf in range(first // size, len(leaf_u)):
+        for b in range(len(r)):
+            t = np.sqrt(2 * max(r[b] + leaf_u[leaf], 0.0)) + error[b] + leaf_error[leaf]
+            d = _between(low, high, b, leaf_low, leaf_high, leaf)
+            near[b] = not d > wider * t * t
+        for j in range(max(leaf * size, first), min((leaf + 1) * size, len(y))):
+            for b in range(len(r)):
+                if near[b]:
+                    t = np.sqrt(2 * max(r[b] + u[j], 0.0)) + error[b] + y_error[j]
+                    if not _between(low, high, b, y, y, j) > wider * t * t:
+                        out[count] = j
+                        count += 1
+                        break
+    return count
+
+
+@njit(nogil=True, cache=True)
+def row_kth(Q: Array, b: Array, k: int, out: Array) -> None:
+    """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j.
+
+    A heap holds the k largest so far, the smallest of them on top.
+    """
+    heap = np.empty(k, np.float32)
+    for i in range(Q.shape[0]):
+        q = Q[i]
+        heap[:] = -np.inf
+        for start in range(0, len(q), _CHUNK):
+            if _none_above(q, b, start, heap[0]):
+                continue
+            for j in range(start, min(start + _CHUNK, len(q))):
+                new = q[j] + b[j]
+                if new <= heap[0]:
+                    continue
+                place = 0
+                while True:  # sift down
+                    child = 2 * place + 1
+                    if child + 1 < k and heap[child + 1] < heap[child]:
+                        child += 1
+                    if child >= k or heap[child] >= new:
+                        break
+                    heap[place] = heap[child]
+                    place = child
+                heap[place] = new
+        out[i] = heap[0]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
+    """Set `out[k] = factor * |X[i[k]] - X[j[k]]|^2`, in float64 whatever the type of X."""
+    for k in range(len(i)):
+        total = 0.0
+        for c in range(X.shape[1]):
+            d = np.float64(X[i[k], c]) - np.float64(X[j[k], c])
+            total += d * d
+        out[k] = factor * total
+
+
+@njit(nogil=True, cache=True)
+def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tuple[float, int]:
+    """Solve `sum_k g([v + s_k]_+) = mass` over the first `count` scores, g(t) = (factor t)^power.
+
+    Newton from the right on a convex increasing function: monotone, and finite if power is 1. The
+    scores that stay positive are moved to the front; returns v and how many they are.
+    """
+    top = s[0]
+    for k in range(1, count):
+        top = max(top, s[k])
+    v = mass ** (1 / power) / factor - top
+    for _ in range(200):
+        total = 0.0
+        slope = 0.0
+        kept = 0
+        for k in range(count):
+            if s[k] + v > 0:
+                s[kept] = s[k]
+                kept += 1
+                if power == 1.0:
+                    total += s[k]
+                else:
+                    g = (factor * (s[k] + v)) ** (power - 1)
+                    slope += power * factor * g
+                    total += factor * (s[k] + v) * g
+        if kept == 0:  # rounding: the largest score alone carries the mass
+            break
+        count = kept
+        lower = (mass / factor - total) / count if power == 1.0 else v - (total - mass) / slope
+        if lower >= v:
+            break
+        v = lower
+    return v, count
+
+
+@njit(nogil=True, cache=True)
+def row_levels(S: Array, mass: float, factor: float, power: float, v: Array) -> None:
+    """Solve `sum_j g([v_i + S_ij]_+) = mass` for each row."""
+    s = np.empty(S.shape[1], np.float64)
+    for i in range(S.shape[0]):
+        for j in range(S.shape[1]):
+            s[j] = S[i, j]
+        v[i] = _level(s, len(s), mass, factor, power)[0]
+
+
+@njit(nogil=True, cache=True)
+def support_levels(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    mass: float,
+    factor: float,
+    power: float,
+    rows: Array,
+    v: Array,
+) -> None:
+    """Solve `sum_j g([v_k + u_j - cost_ij]_+) = mass` over the pairs of each row i = rows[k].
+
+    A row without pairs gets infinity.
+    """
+    longest = 0
+    for i in rows:
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    s = np.empty(longest, np.float64)
+    for k in range(len(rows)):
+        i = rows[k]
+        count = indptr[i + 1] - indptr[i]
+        for a in range(count):
+            s[a] = u[indices[indptr[i] + a]] - cost[indptr[i] + a]
+        v[k] = _level(s, count, mass, factor, power)[0] if count else np.inf
+
+
+@njit(nogil=True, cache=True)
+def mirror(up: Array, ui: Array, uc: Array, indptr: Array, indices: Array, cost: Array) -> None:
+    """Unfold the upper triangle (CSR, rows ascending) into the symmetric matrix.
+
+    Rows come out ascending without a sort: the mirrored part of a row precedes its own.
+    """
+    n = len(up) - 1
+    below = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        for k in range(up[i], up[i + 1]):
+            if ui[k] != i:
+                below[ui[k]] += 1
+    indptr[0] = 0
+    for i in range(n):
+        indptr[i + 1] = indptr[i] + below[i] + up[i + 1] - up[i]
+        below[i] = indptr[i]  # from here on: where the next mirrored entry of row i goes
+    for i in range(n):
+        own = indptr[i + 1] - (up[i + 1] - up[i])
+        for k in range(up[i], up[i + 1]):
+            j = ui[k]
+            indices[own] = j
+            cost[own] = uc[k]
+            own += 1
+            if j != i:
+                indices[below[j]] = i
+                cost[below[j]] = uc[k]
+                below[j] += 1
+
+
+@njit(nogil=True, cache=True)
+def residual_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    start: int,
+    stop: int,
+    mass: Array,
+    square: Array,
+    degree: Array,
+    active: Array,
+) -> None:
+    """For rows start..stop: sum, sum of squares and number of the positive `u_i + u_j - C_ij`.
+
+    Their columns go to the front of the row's slots in `active`.
+    """
+    for i in range(start, stop):
+        total = 0.0
+        squares = 0.0
+        k = indptr[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            score = max(u[i] + u[indices[e]] - cost[e], 0.0)
+            total += score
+            squares += score * score
+            active[k] = indices[e]  # overwritten by the next one unless it counts; no branch
+            k += score > 0
+        mass[i] = total
+        square[i] = squares
+        degree[i] = k - indptr[i]
+
+
+@njit(nogil=True, cache=True)
+def adjacency_rows(
+    indptr: Array, active: Array, degree: Array, x: Array, start: int, stop: int, out: Array
+) -> None:
+    """For rows start..stop: `out_i = sum of x_j` over the active columns of row i."""
+    for i in range(start, stop):
+        total = 0.0
+        for e in range(indptr[i], indptr[i] + degree[i]):
+            total += x[active[e]]
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def power_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    factor: float,
+    power: float,
+    start: int,
+    stop: int,
+    mass: Array,
+    integral: Array,
+    slope: Array,
+    degree: Array,
+    active: Array,
+    weight: Array,
+) -> None:
+    """As `residual_rows` for the link `g(s) = (factor s)^power`: sums of g, its integral and slope.
+
+    The slopes of the positive scores go to `weight`, their columns to `active`.
+    """
+    for i in range(start, stop):
+        total = 0.0
+        area = 0.0
+        steep = 0.0
+        k = indptr[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            score = u[i] + u[indices[e]] - cost[e]
+            if score > 0:
+                t = factor * score
+                g = t ** (power - 1)
+                total += t * g
+                area += t * t * g / (factor * (power + 1))
+                active[k] = indices[e]
+                weight[k] = power * factor * g
+                steep += weight[k]
+                k += 1
+        mass[i] = total
+        integral[i] = area
+        slope[i] = steep
+        degree[i] = k - indptr[i]
+
+
+@njit(nogil=True, cache=True)
+def weighted_rows(
+    indptr: Array,
+    active: Array,
+    weight: Array,
+    degree: Array,
+    x: Array,
+    start: int,
+    stop: int,
+    out: Array,
+) -> None:
+    """For rows start..stop: `out_i = sum of weight_ij x_j` over the active columns of row i."""
+    for i in range(start, stop):
+        total = 0.0
+        for e in range(indptr[i], indptr[i] + degree[i]):
+            total += weight[e] * x[active[e]]
+        out[i] = total
+
+
+@njit(nogil=True, cache=True)
+def score_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    starts: Array,
+    start: int,
+    stop: int,
+    columns: Array,
+    scores: Array,
+) -> None:
+    """Write the positive scores `u_i + u_j - C_ij` of rows start..stop, and their columns."""
+    for i in range(start, stop):
+        k = starts[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            score = u[i] + u[indices[e]] - cost[e]
+            if score > 0:
+                columns[k] = indices[e]
+                scores[k] = score
+                k += 1
+
+
+@njit(nogil=True, cache=True)
+def second_neighbors(
+    indptr: Array,
+    indices: Array,
+    known_ptr: Array,
+    known: Array,
+    X: Array,
+    r: Array,
+    factor: float,
+    start: int,
+    stop: int,
+    rows: Array,
+    columns: Array,
+    costs: Array,
+) -> int:
+    """List the pairs i < l, start <= i < stop, that share a neighbor in the graph `indices`.
+
+    Only those with `r_i + r_l > C_il = factor |x_i - x_l|^2` that are not in the graph `known`;
+    returns their number, of which no more are written than there is room for.
+    """
+    seen = np.zeros(len(indptr) - 1, np.int32)  # the last row that met a point, from one on
+    count = 0
+    for i in range(start, stop):
+        for e in range(known_ptr[i], known_ptr[i + 1]):
+            seen[known[e]] = i + 1
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            for f in range(indptr[j], indptr[j + 1]):
+                k = indices[f]
+                if k <= i or seen[k] == i + 1:
+                    continue
+                seen[k] = i + 1
+                cost = 0.0
+                for c in range(X.shape[1]):
+                    d = np.float64(X[i, c]) - np.float64(X[k, c])
+                    cost += d * d
+                cost *= factor
+                if cost < r[i] + r[k]:
+                    if count < len(rows):
+                        rows[count] = i
+                        columns[count] = k
+                        costs[count] = cost
+                    count += 1
+    return count
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def three_term_rows(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    X: Array,
+    Y: Array,
+    abc: tuple[float, float, float],
+    first: int,
+    last: int,
+    out: Array,
+) -> None:
+    """Set rows first..last-1 of `out` to those of `a M X + b X + c Y`, for M in CSR.
+
+    One pass over M whatever the number of columns of X; `out` may be Y.
+    """
+    a, b, c = abc
+    columns = X.shape[1]
+    row = np.empty(columns)
+    for i in range(first, last):
+        row[:] = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            w = data[k]
+            for p in range(columns):
+                row[p] += w * X[j, p]
+        for p in range(columns):
+            out[i, p] = a * row[p] + b * X[i, p] + c * Y[i, p]

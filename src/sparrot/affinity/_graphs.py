@@ -1,0 +1,378 @@
+"""Costs below a level: what kernels of compact support need, and all they need.
+
+Affinities that people use now: k-NN graphs, kernels, and MAGIC's diffusion operator.
+
+Kernels and graphs as scikit-learn estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from sparrot._types import FloatArray, IntArray, PointArray
+from sparrot._validation import as_count, as_points, as_positive
+from sparrot.affinity._estimator import AffinityEstimator
+from sparrot.affinity._neighbors import nearest
+from sparrot.affinity._result import Affinity
+from sparrot.affinity._transport import as_public_metric, project
+from sparrot.cost import MatrixCost, PointCost, make_cost
+from sparrot.engine import Threads, require_memory
+from sparrot.errors import InvalidInputError
+from sparrot.ot import compressed, screen
+
+_SMALL = 1500  # points whose dense costs are cheaper than a search
+
+
+def costs_below(cost: PointCost | MatrixCost, level: float, hollow: bool = False) -> csr_array:
+    """The costs below a level as a sparse symmetric matrix, with or without the diagonal."""
+    own = np.flatnonzero((cost.diagonal() < level) & (not hollow))
+    if cost.n <= _SMALL:
+        C = cost.dense()
+        i, j = np.nonzero(np.triu(level > C, 1))
+        found = C[i, j]
+    else:
+        with Threads() as threads:
+            pairs = screen(cost, np.full(cost.n, level / 2), threads)
+        i, j, found = pairs.i, pairs.j, pairs.cost
+    rows, columns = np.concatenate([i, j, own]), np.concatenate([j, i, own])
+    data = np.concatenate([found, found, cost.diagonal()[own]])
+    return csr_array((data, (rows, columns)), shape=(cost.n, cost.n))
+
+
+_DENSE_BYTES = 32  # for each entry of a dense kernel, all copies counted
+_FULL = 10.0  # sparse products for each entry of the result above which dense ones are faster
+_DENSE_POWER = 5000  # points up to which dense matrices are small
+
+
+def knn(
+    X: Any,
+    k: int = 15,
+    *,
+    metric: str = "sqeuclidean",
+    neighbors: Any = None,
+    n_jobs: int | None = None,
+) -> Affinity:
+    """Unit weights between each point and its k nearest others, symmetrized by the maximum.
+
+    Parameters
+    ----------
+    X : (n, p) points.
+    k : number of neighbors, the point itself not counted.
+    metric : as for `sparrot.qot`.
+    neighbors : a transformer with the interface of `sklearn.neighbors.KNeighborsTransformer` to
+        search with (an approximate one, say); exact search by tiles if None.
+    n_jobs : threads; all cores by default.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.knn(np.arange(5.0)[:, None], 1).matrix.toarray().astype(int)
+    array([[0, 1, 0, 0, 0],
+           [1, 0, 1, 0, 0],
+           [0, 1, 0, 1, 0],
+           [0, 0, 1, 0, 1],
+           [0, 0, 0, 1, 0]])
+    """
+    points = as_points(X, as_public_metric(metric))
+    n = len(points)
+    k = as_count(k, "k", n - 1)
+    cost = make_cost(points, metric)
+    if neighbors is None:
+        with Threads(n_jobs) as threads:
+            indices, _ = nearest(cost, k, threads)
+    else:
+        indices = _nearest_others(_searched(neighbors, points), k)
+    graph = compressed(np.full(n, k), indices.ravel(), np.ones(n * k), n)
+    return Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
+
+
+def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> Affinity:
+    """The dense kernel `exp(-C_ij / h)`, with the bandwidth h relative to the mean cost.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.gaussian(np.array([[0.0], [2.0]])).matrix.round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+    C, unit, h = _dense_costs(X, bandwidth, metric)
+    return Affinity("gaussian", np.exp(-C / h), unit, metric, hollow=False)
+
+
+def epanechnikov(
+    X: Any, bandwidth: float | None = None, *, eps: float | None = None, metric: str = "sqeuclidean"
+) -> Affinity:
+    """The kernel `[1 - C_ij / h]_+`, with h relative to the mean cost.
+
+    The paper's table ties the bandwidth to the eps of QOT by `h = eps^(2/3)`; without either, 1.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.epanechnikov(np.array([[0.0], [1.0], [3.0]]), 0.75).matrix.toarray().round(4)
+    array([[1.    , 0.5714, 0.    ],
+           [0.5714, 1.    , 0.    ],
+           [0.    , 0.    , 1.    ]])
+    """
+    if bandwidth is not None and eps is not None:
+        raise InvalidInputError("give bandwidth or eps, not both")
+    if bandwidth is None:
+        eps = 1.0 if eps is None else eps
+        bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
+    h = _as_bandwidth(bandwidth)
+    cost = make_cost(as_points(X, as_public_metric(metric)), metric)
+    C = costs_below(cost, h)
+    matrix = csr_array((1 - C.data / h, C.indices, C.indptr), shape=C.shape)
+    return Affinity("epanechnikov", matrix, cost.mean(), metric, hollow=False)
+
+
+def gaussian_l2(
+    X: Any,
+    bandwidth: float = 1.0,
+    *,
+    metric: str = "sqeuclidean",
+    hollow: bool = True,
+    tol: float = 1e-8,
+) -> Affinity:
+    """The Frobenius projection of the Gaussian kernel (Zass and Shashua), as `project` does it.
+
+    Its potential, eps and `check` are those of the projection: `check` takes the kernel.
+
+    Parameters
+    ----------
+    X, metric : as for `sparrot.qot`.
+    bandwidth : of the Gaussian kernel, relative to the mean cost.
+    hollow, tol : as for `sparrot.project`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> sparrot.gaussian_l2(X).certificate.marginal_error <= 1e-8
+    True
+    """
+    kernel = gaussian(X, bandwidth, metric=metric)
+    projected = project(kernel.matrix, hollow=hollow, tol=tol)
+    return replace(projected, kind="gaussian-l2", mean_cost=kernel.mean_cost)
+
+
+def magic(
+    X: Any, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
+) -> Affinity:
+    r"""MAGIC's diffusion operator (van Dijk et al.), a power of a Markov matrix.
+
+    :math:`K_{ij} = \exp(-(d_{ij} / \sigma_i)^{decay})` over the nearest neighbors, the bandwidth
+    :math:`\sigma_i` being the distance to the k-th; symmetrized by the mean, rows scaled to one,
+    and raised to the power t. Each point is its own neighbor. The result is not symmetric.
+
+    Parameters
+    ----------
+    X : (n, p) points.
+    k : the neighbor that sets the bandwidth, the point itself not counted.
+    k_max : neighbors with an affinity, 3 k by default.
+    decay : how fast the kernel falls off.
+    t : power.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((60, 3))
+    >>> bool(np.allclose(sparrot.magic(X).matrix.sum(axis=1), 1))
+    True
+    """
+    points = as_points(X)
+    n = len(points)
+    k = as_count(k, "k", n - 1)
+    k_max = min(3 * k, n - 1) if k_max is None else as_count(k_max, "k_max", n - 1)
+    decay = as_positive(decay, "decay", "the kernel must fall off; 1.0 is MAGIC's choice")
+    cost = make_cost(points, "sqeuclidean")
+    with Threads() as threads:
+        indices, costs = nearest(cost, max(k, k_max), threads)
+    distances = np.sqrt(2 * cost.unit * costs)
+    sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
+    weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
+    rows = np.repeat(np.arange(n), k_max)
+    K = csr_array((weights.ravel(), (rows, indices[:, :k_max].ravel())), shape=(n, n))
+    K = (K + K.T) / 2 + diags_array(np.ones(n)).tocsr()
+    M = csr_array(diags_array(1 / K.sum(axis=1)) @ K)
+    power = _power(M, as_count(t, "t", 10**6))
+    return Affinity("magic", power, cost.unit, "sqeuclidean", hollow=False)
+
+
+def _power(M: csr_array, t: int) -> csr_array:
+    """The power t of a sparse matrix; by dense products once those are cheaper."""
+    n = M.shape[0]
+    power = M
+    for done in range(1, t):
+        if power.nnz * (M.nnz / n) > _FULL * n**2 and n <= _DENSE_POWER:
+            rest = np.linalg.matrix_power(M.toarray(), t - done)
+            return csr_array(power.toarray() @ rest)
+        power = csr_array(power @ M)
+    return power
+
+
+def _as_bandwidth(value: Any) -> float:
+    hint = "it is relative to the mean cost, 1.0 is a good start"
+    return as_positive(value, "bandwidth", hint)
+
+
+def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:
+    h = _as_bandwidth(bandwidth)
+    cost = make_cost(as_points(X, as_public_metric(metric)), metric)
+    require_memory(
+        _DENSE_BYTES * cost.n**2,
+        what=f"a dense kernel of {cost.n} points",
+        remedy="sparrot.qot and sparrot.knn are sparse",
+    )
+    return cost.dense(), cost.unit, h
+
+
+def _searched(neighbors: Any, points: PointArray) -> csr_array:
+    if not hasattr(neighbors, "fit_transform"):
+        raise InvalidInputError(
+            "neighbors must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
+            f"{neighbors!r}; the number of neighbors is k"
+        )
+    return csr_array(neighbors.fit_transform(points))
+
+
+def _nearest_others(graph: csr_array, k: int) -> IntArray:
+    """The k nearest in each row of a graph of distances, the point itself left out."""
+    n = graph.shape[0]
+    i = np.repeat(np.arange(n), np.diff(graph.indptr))
+    others = graph.indices != i
+    i, j, distance = i[others], graph.indices[others], graph.data[others]
+    counts = np.bincount(i, minlength=n)
+    if counts.min() < k:
+        raise InvalidInputError(
+            f"the neighbors transformer gave point {counts.argmin()} only {counts.min()} "
+            f"neighbors, and k is {k}; let it search for more"
+        )
+    order = np.lexsort((j, distance, i))
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    chosen: IntArray = j[order[starts[:, None] + np.arange(k)]]
+    return chosen
+
+
+class KNN(AffinityEstimator):
+    """The symmetrized k-nearest-neighbor graph; see `sparrot.knn`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.KNN(k=1).fit_transform(np.arange(4.0)[:, None]).nnz
+    6
+    """
+
+    def __init__(
+        self,
+        k: int = 15,
+        *,
+        metric: str = "sqeuclidean",
+        neighbors: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.k = k
+        self.metric = metric
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+
+    def _build(self, X: PointArray) -> Affinity:
+        return knn(X, **self.get_params(deep=False))
+
+
+class Gaussian(AffinityEstimator):
+    """The Gaussian kernel; see `sparrot.gaussian`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.Gaussian(0.5).fit_transform(np.eye(3)).shape
+    (3, 3)
+    """
+
+    def __init__(self, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> None:
+        self.bandwidth = bandwidth
+        self.metric = metric
+
+    def _build(self, X: PointArray) -> Affinity:
+        return gaussian(X, **self.get_params())
+
+
+class Epanechnikov(AffinityEstimator):
+    """The Epanechnikov kernel; see `sparrot.epanechnikov`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.Epanechnikov(eps=0.1).fit_transform(np.eye(3)).nnz
+    3
+    """
+
+    def __init__(
+        self,
+        bandwidth: float | None = None,
+        *,
+        eps: float | None = None,
+        metric: str = "sqeuclidean",
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.eps = eps
+        self.metric = metric
+
+    def _build(self, X: PointArray) -> Affinity:
+        return epanechnikov(X, **self.get_params())
+
+
+class GaussianL2(AffinityEstimator):
+    """The Frobenius projection of the Gaussian kernel; see `sparrot.gaussian_l2`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.GaussianL2().fit_transform(np.eye(3)).toarray()[0]
+    array([0. , 0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        bandwidth: float = 1.0,
+        *,
+        metric: str = "sqeuclidean",
+        hollow: bool = True,
+        tol: float = 1e-8,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.metric = metric
+        self.hollow = hollow
+        self.tol = tol
+
+    def _build(self, X: PointArray) -> Affinity:
+        return gaussian_l2(X, **self.get_params())
+
+
+class MAGIC(AffinityEstimator):
+    """MAGIC's diffusion operator; see `sparrot.magic`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> sparrot.MAGIC(k=2, t=1).fit_transform(np.arange(8.0)[:, None]).shape
+    (8, 8)
+    """
+
+    def __init__(
+        self, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
+    ) -> None:
+        self.k = k
+        self.k_max = k_max
+        self.decay = decay
+        self.t = t
+
+    def _build(self, X: PointArray) -> Affinity:
+        return magic(X, **self.get_params())

@@ -1,0 +1,292 @@
+"""The nearest neighbors of every point, exactly, by tiles.
+
+With scores `s_ij = G_ij - h_j` (minus the cost, but for a term of the row) a product in float32 is
+a filter: the k-th largest of the lower bounds of a row is below its k-th largest score, so only the
+columns whose upper bound reaches it can be among the nearest. Exact costs put those in order.
+
+Distances to nearest points, of the points themselves and of new ones.
+
+A distance has the name that scikit-learn and scanpy give it: the cost that belongs to `"euclidean"`
+and `"sqeuclidean"` is half the squared distance, that of any other is the distance itself.
+
+Exact neighbors with the interface that scikit-learn and scanpy know.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
+from sparrot._validation import as_choice, as_count
+from sparrot.affinity._estimator import validated
+from sparrot.affinity._transport import as_public_metric
+from sparrot.cost import Cost, costs_to, make_cost
+from sparrot.engine import Threads
+from sparrot.ot._screening import as_slice, list_hits
+
+_TILE_ENTRIES = 4_000_000  # of one block of scores
+_PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
+_SMALL = 1500  # points for which float64 rows are as fast, and nothing needs to be compiled
+
+
+def nearest(
+    cost: Cost, k: int, threads: Threads, rows: IntArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest other points of each point (or of some rows), and their costs in float64.
+
+    In ascending order, the smaller index first among equals: it is the same for any number of
+    threads, and the same as a full sort would give.
+    """
+    block = _exact_block if cost.n <= _SMALL else _filtered_block
+    size = max(16, _TILE_ENTRIES // cost.n)
+    every: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
+    pieces = [every[start : start + size] for start in range(0, len(every), size)]
+    parts = list(threads.map(lambda piece: block(cost, piece, k), pieces))
+    indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return indices, costs
+
+
+def _exact_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArray]:
+    C = cost.rows(as_slice(rows))
+    place = np.arange(len(rows))
+    C[place, rows] = np.inf
+    kth = np.partition(C, k - 1, axis=1)[:, k - 1]
+    slack = _PRODUCT_ROUNDING * (cost.shift[rows, None] + cost.shift + np.abs(C))
+    slack[place, rows] = 0
+    i, j = np.nonzero(kth[:, None] + 2 * slack >= C)
+    return _first(i, j.astype(np.int32), cost.pairs(rows[i], j), len(rows), k)
+
+
+def _first(
+    i: IntArray, j: IntArray, C: FloatArray, n_rows: int, k: int
+) -> tuple[IntArray, FloatArray]:
+    """The k cheapest of each row, the smaller index first among equals."""
+    order = np.lexsort((j, C, i))
+    starts = np.searchsorted(i, np.arange(n_rows))
+    chosen = order[starts[:, None] + np.arange(k)]
+    return j[chosen], C[chosen]
+
+
+def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArray]:
+    from sparrot._kernels import row_kth
+
+    n_rows = len(rows)
+    G: Float32Array = np.empty((n_rows, cost.n), np.float32)
+    cost.products(as_slice(rows), cost, slice(None), G)
+    G[np.arange(n_rows), rows] = -np.inf
+    margin = cost.margin(cost.shift)
+    kth = np.empty(n_rows, np.float32)
+    row_kth(G, _rounded(-cost.shift - margin, down=True), k, kth)
+    bound = _rounded(-cost.shift + margin, down=False)
+    threshold = _rounded(kth - 2 * margin[rows], down=True)
+    i, j = list_hits(G, bound, threshold)
+    return _first(i, j, cost.pairs(rows[i], j), n_rows, k)
+
+
+def _rounded(x: FloatArray, down: bool) -> Float32Array:
+    """To float32, never in the other direction."""
+    return np.nextafter(x.astype(np.float32), np.float32(-np.inf if down else np.inf))
+
+
+_BLOCK_ENTRIES = 4_000_000
+
+
+def cost_named(distance: str) -> str:
+    """The cost that belongs to a distance.
+
+    Examples
+    --------
+    >>> cost_named("euclidean"), cost_named("cosine")
+    ('sqeuclidean', 'cosine')
+    """
+    return "sqeuclidean" if distance == "euclidean" else distance
+
+
+def distances_of(costs: FloatArray, distance: str) -> FloatArray:
+    """Costs as distances.
+
+    Examples
+    --------
+    >>> for name in ("euclidean", "sqeuclidean", "cosine"):
+    ...     distances_of(np.array([0.5, 2.0]), name)
+    array([1., 2.])
+    array([1., 4.])
+    array([0.5, 2. ])
+    """
+    if distance == "euclidean":
+        return np.sqrt(2 * np.maximum(costs, 0))
+    return 2 * costs if distance == "sqeuclidean" else costs
+
+
+def nearest_others(
+    X: PointArray, k: int, distance: str, n_jobs: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest other points of each point, ascending, and their distances.
+
+    Examples
+    --------
+    >>> nearest_others(np.array([[0.0], [1.0], [3.0]]), 1, "euclidean")
+    (array([[1],
+           [0],
+           [1]], dtype=int32), array([[1.],
+           [1.],
+           [2.]]))
+    """
+    with Threads(n_jobs) as threads:
+        cost = make_cost(X, cost_named(distance))
+        indices, costs = nearest(cost, k, threads)
+    return indices, distances_of(cost.unit * costs, distance)
+
+
+def nearest_in(
+    graph: csr_array, X: PointArray, k: int, distance: str, n_jobs: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest of each point among its neighbors in a graph, ascending, and their distances.
+
+    The values in the graph do not count. A point with fewer neighbors is looked up among all.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0], [9.0]])
+    >>> nearest_in(csr_array([[0, 1, 1, 0], [1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 0, 0]]), X, 1,
+    ...            "euclidean")[0].ravel()
+    array([1, 0, 1, 2], dtype=int32)
+    """
+    i = np.repeat(np.arange(len(X), dtype=np.int32), np.diff(graph.indptr))
+    others = graph.indices != i
+    i, j = i[others], graph.indices[others].astype(np.int32)
+    cost = make_cost(X, cost_named(distance))
+    costs = cost.pairs(i, j)
+    order = np.lexsort((j, costs, i))
+    counts = np.bincount(i, minlength=len(X))
+    enough, few = np.flatnonzero(counts >= k), np.flatnonzero(counts < k)
+    chosen = order[(np.cumsum(counts) - counts)[enough, None] + np.arange(k)]
+    indices, least = np.empty((len(X), k), np.int32), np.empty((len(X), k))
+    indices[enough], least[enough] = j[chosen], costs[chosen]
+    if len(few):
+        with Threads(n_jobs) as threads:
+            indices[few], least[few] = nearest(cost, k, threads, few.astype(np.int32))
+    return indices, distances_of(cost.unit * least, distance)
+
+
+def nearest_of_new(
+    X: PointArray, Y: PointArray, k: int, distance: str, n_jobs: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """For each row of X the k nearest rows of Y, ascending, and their distances.
+
+    Among equals the smaller index comes first.
+
+    Examples
+    --------
+    >>> nearest_of_new(np.array([[2.0]]), np.array([[0.0], [3.0], [9.0]]), 2, "euclidean")
+    (array([[1, 0]], dtype=int32), array([[1., 2.]]))
+    """
+    costs_of = costs_to(Y, cost_named(distance))
+    size = max(1, _BLOCK_ENTRIES // len(Y))
+
+    def one(start: int) -> tuple[IntArray, FloatArray]:
+        return _least(costs_of(X[start : start + size]), k)
+
+    with Threads(n_jobs) as threads:
+        parts = list(threads.map(one, range(0, len(X), size)))
+    indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return indices, distances_of(costs, distance)
+
+
+def _least(C: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
+    """The k least entries of each row in order: only those that reach the k-th are sorted."""
+    kth = np.partition(C, k - 1, axis=1)[:, k - 1 : k]
+    i, j = np.nonzero(kth >= C)
+    order = np.lexsort((C[i, j], i))  # stable, and j ascends
+    first = np.searchsorted(i, np.arange(len(C)))
+    chosen = order[first[:, None] + np.arange(k)]
+    return j[chosen].astype(np.int32), C[i[chosen], j[chosen]]
+
+
+class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The graph of exact nearest neighbors, as `sklearn.neighbors.KNeighborsTransformer` gives it.
+
+    A drop-in for any pipeline (or `transformer=` of scanpy) that takes that one; the search runs in
+    float32 tiles on all cores, and float64 decides.
+
+    Parameters
+    ----------
+    mode : `"distance"` for distances, `"connectivity"` for ones.
+    n_neighbors : number of neighbors; with `"distance"` every training point comes as its own
+        neighbor in addition, at distance zero, as in scikit-learn.
+    metric : `"euclidean"`, `"sqeuclidean"` (the squared distance), `"cosine"` (`1 - cos`), or
+        another distance of scikit-learn.
+    n_jobs : threads; all cores by default.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> sparrot.KNeighborsTransformer(n_neighbors=1).fit_transform(X).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 2., 0.]])
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: str = "distance",
+        n_neighbors: int = 5,
+        metric: str = "euclidean",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.mode = mode
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the points to search among."""
+        as_choice(self.mode, "mode", ("distance", "connectivity"))
+        as_public_metric(self.metric)
+        self._fit_X = validated(self, X, reset=True).copy()
+        most = len(self._fit_X) - (self.mode == "distance")
+        self._k = as_count(self.n_neighbors, "n_neighbors", most) + (self.mode == "distance")
+        self.n_samples_fit_ = self._n_features_out = len(self._fit_X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
+        """The graph of the points themselves."""
+        return self.fit(X)._own_graph()
+
+    def transform(self, X: Any) -> csr_matrix:
+        """The nearest training points of each row."""
+        check_is_fitted(self)
+        X = validated(self, X, reset=False)
+        if np.array_equal(X, self._fit_X):
+            return self._own_graph()
+        return self._graph(*nearest_of_new(X, self._fit_X, self._k, self.metric, self.n_jobs))
+
+    def _own_graph(self) -> csr_matrix:
+        """Every point is its own first neighbor."""
+        n = self.n_samples_fit_
+        own, zero = np.arange(n, dtype=np.int32)[:, None], np.zeros((n, 1))
+        if self._k == 1:
+            return self._graph(own, zero)
+        indices, distances = nearest_others(self._fit_X, self._k - 1, self.metric, self.n_jobs)
+        return self._graph(np.hstack([own, indices]), np.hstack([zero, distances]))
+
+    def _graph(self, indices: IntArray, distances: FloatArray) -> csr_matrix:
+        data = distances if self.mode == "distance" else np.ones_like(distances)
+        indptr = np.arange(len(indices) + 1, dtype=np.int32) * self._k
+        shape = len(indices), self.n_samples_fit_
+        return csr_matrix((data.ravel(), indices.ravel(), indptr), shape=shape)
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn needs to know."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

@@ -1,0 +1,228 @@
+"""All kinds of affinity by name, in one table: functions, estimators and default scales.
+
+To add one, write the function and its estimator in one module and add a line to `KINDS`: estimators
+of spectral methods, layouts, scanpy users' functions and the command line know it from then on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from sparrot._validation import as_choice
+from sparrot.affinity._along import PERPLEXITY_PRECISION, find_root
+from sparrot.affinity._estimator import AffinityEstimator
+from sparrot.affinity._graphs import (
+    KNN,
+    MAGIC,
+    Epanechnikov,
+    Gaussian,
+    GaussianL2,
+    epanechnikov,
+    gaussian,
+    gaussian_l2,
+    knn,
+    magic,
+)
+from sparrot.affinity._result import Affinity, perplexity
+from sparrot.affinity._transport import EOT, QOT, Tsallis, eot, qot, tsallis
+from sparrot.errors import InvalidInputError
+
+PERPLEXITY = 30.0
+_FEW_POINTS = 10  # with fewer there may be no eps for a given perplexity
+_LOG = logging.getLogger("sparrot")
+
+
+def _by_perplexity(n: int) -> dict[str, Any]:
+    """A perplexity of 30; of few points half the number of the others, of very few eps is 1."""
+    return {"perplexity": min(PERPLEXITY, (n - 1) / 2)} if n >= _FEW_POINTS else {"eps": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of affinity.
+
+    Attributes
+    ----------
+    function, estimator : what builds it.
+    scales : the arguments that say how many neighbors a point has; at most one is given.
+    default_scale : which of these for n points, in the hands of a layout, scanpy or the command
+        line, where nothing is said. (The function has a default of its own: `qot(X)` is the
+        paper's.)
+    options : further defaults there.
+    symmetric : whether the matrix is.
+    transport : whether it is a plan of regularized transport, with a potential, a certificate and
+        rows for new points.
+    """
+
+    function: Callable[..., Affinity]
+    estimator: type[AffinityEstimator]
+    scales: tuple[str, ...]
+    default_scale: Callable[[int], dict[str, Any]] = lambda n: {}
+    options: tuple[tuple[str, Any], ...] = ()
+    symmetric: bool = True
+    transport: bool = False
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The arguments of the function, but for the points."""
+        return tuple(signature(self.function).parameters)[1:]
+
+
+_EPS = ("eps", "perplexity")
+KINDS = {
+    "qot": Kind(qot, QOT, _EPS, _by_perplexity, transport=True),
+    "eot": Kind(eot, EOT, _EPS, _by_perplexity, (("drop", 1e-3),), transport=True),
+    "tsallis": Kind(tsallis, Tsallis, _EPS, _by_perplexity, transport=True),
+    "knn": Kind(knn, KNN, ("k",)),
+    "gaussian": Kind(gaussian, Gaussian, ("bandwidth",)),
+    "gaussian_l2": Kind(gaussian_l2, GaussianL2, ("bandwidth",)),
+    "epanechnikov": Kind(epanechnikov, Epanechnikov, ("bandwidth", "eps")),
+    "magic": Kind(magic, MAGIC, ("k",), symmetric=False),
+}
+
+
+def kinds(*, transport: bool = False, symmetric: bool = False) -> tuple[str, ...]:
+    """The names of all kinds; of those of transport, or of the symmetric ones.
+
+    Examples
+    --------
+    >>> kinds(transport=True)
+    ('qot', 'eot', 'tsallis')
+    """
+    return tuple(
+        name
+        for name, kind in KINDS.items()
+        if (kind.transport or not transport) and (kind.symmetric or not symmetric)
+    )
+
+
+def build(X: Any, kind: str, **arguments: Any) -> Affinity:
+    """The affinity of some points, at the scale that was asked for or the default of its kind.
+
+    An argument that is None counts as not given.
+
+    Examples
+    --------
+    >>> build(np.random.default_rng(0).standard_normal((100, 3)), "qot").perplexity.__round__()
+    30
+    """
+    return KINDS[as_choice(kind, "kind", kinds())].function(
+        X, **with_defaults(kind, np.shape(X)[0], arguments)
+    )
+
+
+def fit(X: Any, kind: str, **arguments: Any) -> Any:
+    """The same as a fitted estimator, which has rows for new points if it is one of transport."""
+    estimator = KINDS[as_choice(kind, "kind", kinds())].estimator
+    return estimator(**with_defaults(kind, np.shape(X)[0], arguments)).fit(X)
+
+
+def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that were given, and for n points the defaults of the kind for the others.
+
+    Examples
+    --------
+    >>> with_defaults("qot", 100, {}), with_defaults("qot", 100, {"eps": "connected"})
+    ({'perplexity': 30.0}, {'eps': 'connected'})
+    >>> with_defaults("qot", 41, {}), with_defaults("eot", 5, {})
+    ({'perplexity': 20.0}, {'eps': 1.0, 'drop': 0.001})
+    """
+    chosen = KINDS[kind]
+    given = {name: value for name, value in arguments.items() if value is not None}
+    unknown = [name for name in given if name not in chosen.parameters]
+    if unknown:
+        raise InvalidInputError(
+            f"is no parameter of {kind}",
+            parameter=unknown[0],
+            remedy=f"it has {', '.join(f'{{{name}}}' for name in chosen.parameters)}",
+        )
+    if not any(name in given for name in chosen.scales):
+        scale = chosen.default_scale(n)
+        if scale and scale != {"perplexity": PERPLEXITY}:
+            said = ", ".join(f"{name} is {value:g}" for name, value in scale.items())
+            _LOG.warning("there are only %d points: %s, not perplexity %g", n, said, PERPLEXITY)
+        given = scale | given
+    return given | {name: value for name, value in chosen.options if name not in given}
+
+
+def named_estimator(affinity: Any) -> Any:
+    """An unfitted affinity estimator from its name, or a clone of one; None if precomputed.
+
+    Examples
+    --------
+    >>> named_estimator("knn")
+    KNN()
+    """
+    if isinstance(affinity, str) and affinity == "precomputed":
+        return None
+    if isinstance(affinity, str) and affinity in kinds(symmetric=True):
+        return KINDS[affinity].estimator()
+    if hasattr(affinity, "fit_transform") and not isinstance(affinity, type):
+        return clone(affinity)
+    raise InvalidInputError(
+        "must be an estimator such as sparrot.QOT(perplexity=30), 'precomputed', or one of "
+        f"{', '.join(kinds(symmetric=True))}, got {affinity!r}",
+        parameter="affinity",
+        value=affinity,
+        remedy="pass an affinity itself to fit, with {affinity='precomputed'}",
+    )
+
+
+def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
+    """Build an affinity whose mean perplexity is that of another, as the paper tunes EOT to QOT.
+
+    Parameters
+    ----------
+    X : points.
+    kind : `"eot"`, `"qot"`, `"tsallis"`, `"gaussian"` or `"epanechnikov"`.
+    to : the other affinity, or a matrix.
+    arguments : passed on to the function of that name.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> a = sparrot.qot(X)
+    >>> b = sparrot.match(X, "eot", a)
+    >>> bool(np.isclose(sparrot.perplexity(a).mean(), sparrot.perplexity(b).mean(), rtol=0.01))
+    True
+    """
+    tunable = [name for name, k in KINDS.items() if {"perplexity", "bandwidth"} & {*k.scales}]
+    chosen = KINDS[as_choice(kind, "kind", tuple(tunable))]
+    target = _target(to)
+    own = [name for name in ("perplexity", "eps", "bandwidth") if name in arguments]
+    if own:
+        raise InvalidInputError(
+            f"is set by match itself, so that the mean perplexity is {target:.3g}, that of `to`",
+            parameter=own[0],
+            value=arguments[own[0]],
+            remedy=f"leave out {', '.join(own)}",
+        )
+    if "perplexity" in chosen.scales:
+        return chosen.function(X, perplexity=target, **arguments)
+
+    def excess(log_h: float) -> float:
+        matrix = chosen.function(X, bandwidth=float(np.exp(log_h)), **arguments).matrix
+        return float(np.log(perplexity(matrix).mean() / target))
+
+    what = f"a mean perplexity of {target:g}"
+    log_h, _ = find_root(excess, np.log(0.1), 1.0, PERPLEXITY_PRECISION, what)
+    return chosen.function(X, bandwidth=float(np.exp(log_h)), **arguments)
+
+
+def _target(to: Any) -> float:
+    if np.ndim(getattr(to, "matrix", to)) != 2:
+        raise InvalidInputError(
+            f"must be the other affinity or its matrix, got {type(to).__name__}",
+            parameter="to",
+            value=to,
+            remedy="for a number of your own pass {perplexity} to the affinity itself",
+        )
+    return float(perplexity(to).mean())

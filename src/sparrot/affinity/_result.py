@@ -1,0 +1,201 @@
+"""How many neighbors a row effectively has.
+
+The result of every affinity: a matrix that can defend itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import connected_components
+
+from sparrot._types import FloatArray
+from sparrot._validation import as_array, as_points
+from sparrot.affinity._gap import second_eigenvalue
+from sparrot.cost import costs_to
+from sparrot.errors import InvalidInputError
+from sparrot.ot import Certificate, marginal_error, number_of_pairs
+
+
+def perplexity(W: Any) -> FloatArray:
+    r"""Effective number of neighbors of each row: the exponential of its entropy.
+
+    .. math:: \exp\Bigl(-\sum_j p_{ij} \log p_{ij}\Bigr), \qquad p_{ij} = W_{ij} / \sum_k W_{ik}
+
+    A row with k equal entries has perplexity k.
+
+    Parameters
+    ----------
+    W : nonnegative matrix, dense or sparse, or an `Affinity`; rows need not sum to one.
+
+    Examples
+    --------
+    >>> perplexity(np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]]))
+    array([2., 1., 3.])
+    """
+    W = getattr(W, "matrix", W)
+    W = W.tocsr() if issparse(W) else np.asarray(as_array(W, "W"), dtype=np.float64)
+    if ((W.data if issparse(W) else W) < 0).any():
+        raise InvalidInputError("perplexity needs a matrix without negative entries")
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    if not (sums > 0).all():
+        row = int(np.flatnonzero(~(sums > 0))[0])
+        raise InvalidInputError(f"row {row} has no positive entry, so it has no perplexity")
+    if issparse(W):
+        terms = W.copy()
+        terms.data = _x_log_x(W.data)
+        total = np.asarray(terms.sum(axis=1)).ravel()
+    else:
+        total = _x_log_x(W).sum(axis=1)
+    return np.exp(np.log(sums) - total / sums)
+
+
+def _x_log_x(x: FloatArray) -> FloatArray:
+    return x * np.log(np.where(x > 0, x, 1.0))
+
+
+_BLOCK_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Affinity:
+    """An affinity with what is known about it.
+
+    Attributes
+    ----------
+    kind : `"qot"`, `"eot"`, `"tsallis"`, `"projection"`, `"knn"`, `"gaussian"`, ...
+    matrix : (n, n) affinity: a float64 `scipy.sparse.csr_array`, or an array where it is dense.
+    mean_cost : `N^-2 sum_ij C_ij`, in the units of the cost C of the data as given.
+    metric : the cost: the name that was asked for, or `"kernel"` for `project`.
+    potential : (n,) dual potential u in the units of C, so that W can be recomputed by hand:
+        `[u_i + u_j - C_ij]_+ / eps` for QOT, `exp((u_i + u_j - C_ij) / eps)` for EOT, `exp_q` of
+        the same for Tsallis; None for kernels and graphs without one.
+    eps : the regularization in the units of C; `relative_eps` is what the user gives.
+    q : 0 for QOT, 1 for EOT, and between for Tsallis.
+    certificate : marginal error and violation: why this is the optimum.
+    history : the marginal error before each Newton step (or round of projections), last solve.
+    hollow : whether the diagonal is constrained to zero.
+    solver : the solver that ran.
+    n_solves : how many problems were solved to find eps.
+    """
+
+    kind: str
+    matrix: Any
+    mean_cost: float
+    metric: str
+    potential: FloatArray | None = None
+    eps: float | None = None
+    q: float = 0.0
+    certificate: Certificate | None = None
+    history: tuple[float, ...] = ()
+    hollow: bool = True
+    solver: str = ""
+    n_solves: int = 1
+
+    @property
+    def n_iter(self) -> int:
+        """Newton steps (or rounds of projections) of the last solve, on all points."""
+        return len(self.history)
+
+    @property
+    def relative_eps(self) -> float:
+        """The regularization relative to the mean cost."""
+        return float("nan") if self.eps is None else self.eps / self.mean_cost
+
+    @property
+    def n_neighbors(self) -> float:
+        """Mean number of nonzero entries a row."""
+        return float(csr_array(self.matrix).nnz / self.matrix.shape[0])
+
+    @property
+    def components(self) -> int:
+        """Number of connected components of the graph."""
+        return int(
+            connected_components(csr_array(self.matrix), directed=False, return_labels=False)
+        )
+
+    @property
+    def perplexity(self) -> float:
+        """Mean effective number of neighbors: the mean of `sparrot.perplexity`."""
+        return float(perplexity(self.matrix).mean())
+
+    @property
+    def spectral_gap(self) -> float:
+        """One minus the second largest eigenvalue of the matrix, normalized by its degrees.
+
+        Zero for a graph in pieces; the larger, the faster a random walk mixes.
+        """
+        return 0.0 if self.components > 1 else 1 - second_eigenvalue(csr_array(self.matrix))
+
+    def check(self, X: Any) -> Certificate:
+        """Recompute the certificate by brute force over all pairs, from the data alone.
+
+        Costs O(n^2 p) time and, in tiles, little memory. `X` is what the affinity was made from.
+        The violation here is the largest difference, in the units of C, between a score and the
+        score that the entry of the matrix implies, over *all* pairs: a wrong entry shows as well as
+        a missing one. Rounding leaves about 1e-14 of the largest cost.
+
+        Examples
+        --------
+        >>> import numpy as np, sparrot
+        >>> X = np.random.default_rng(0).standard_normal((50, 3))
+        >>> sparrot.qot(X).check(X).violation < 1e-12
+        True
+        """
+        if self.potential is None or self.eps is None:
+            raise InvalidInputError(f"a {self.kind} affinity solves no problem to be checked")
+        X = as_points(X, self.metric)
+        n = self.matrix.shape[0]
+        if len(X) != n:
+            raise InvalidInputError(f"X must be the {n} rows that were fitted, got {len(X)}")
+        costs = costs_to(X, self.metric)
+        size = max(1, _BLOCK_ENTRIES // n)
+        worst = 0.0
+        for k in range(0, n, size):
+            rows = slice(k, min(k + size, n))
+            worst = max(worst, self.discrepancy(costs(X[rows]), rows))
+        n_pairs = number_of_pairs(n, self.hollow)
+        return Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
+
+    def discrepancy(self, C: FloatArray, rows: slice) -> float:
+        """The violation that `check` finds in some rows, given their costs with all points."""
+        assert self.potential is not None
+        assert self.eps is not None
+        u, eps = self.potential, self.eps
+        own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
+        if self.metric not in ("precomputed", "kernel"):
+            C[own] = 0.0
+        expected = exp_q(
+            (u[rows, None] + u - C) / eps - (self.kind not in ("eot", "tsallis")), self.q
+        )
+        if self.hollow:
+            expected[own] = 0.0
+        block = self.matrix[rows]
+        block = block.toarray() if hasattr(block, "toarray") else block
+        return float(eps * np.abs(expected - block).max())
+
+    def __repr__(self) -> str:
+        """One line with what matters."""
+        said = [f"{self.matrix.shape[0]} points", f"{self.n_neighbors:.1f} neighbors a row"]
+        if self.eps is not None and self.metric != "kernel":
+            said.append(f"eps = {self.relative_eps:.3g} x mean cost")
+        if self.certificate is not None:
+            said.append(f"marginal error {self.certificate.marginal_error:.1e}")
+            said.append(f"violation {self.certificate.violation:.1e}")
+        return f"<{self.kind} affinity: {', '.join(said)}>"
+
+
+def exp_q(x: FloatArray, q: float) -> FloatArray:
+    """The deformed exponential `[1 + (1-q) x]_+^(1/(1-q))`, and exp at q = 1.
+
+    Examples
+    --------
+    >>> exp_q(np.array([-2.0, 0.0, 1.0]), 0.0)
+    array([0., 1., 2.])
+    """
+    if q == 1:
+        return np.exp(x)
+    return np.maximum(1 + (1 - q) * x, 0) ** (1 / (1 - q))

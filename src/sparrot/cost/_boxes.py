@@ -1,0 +1,126 @@
+r"""An order of the points in which near ones stand next to each other.
+
+Consecutive points then fill a small box, and what is far from a box needs no tile: all these pairs
+are ruled out by one bound. The order comes from halving the points again and again along
+the direction in which they spread most. Where no few directions hold much of the spread, boxes
+overlap whatever the order, and none is made.
+
+Boxes around points that stand next to each other, and what they cannot reach.
+
+Between a point and a box the distance is at most that to any point in the box. So where ceilings r
+of some points and u of another satisfy
+
+.. math:: \max_i r_i + u_j \le \tfrac12 \operatorname{dist}(z_j, \mathrm{box})^2,
+
+no pair of these can carry mass, and no product of theirs is needed. Boxes of leaves rule out many
+points at once, then each point is held against the boxes of the rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
+from sparrot.cost._base import FLOAT32_ROUNDING
+
+LEAF = 256  # consecutive points that share a box
+_DIRECTIONS = 12  # leading principal directions that the order looks at
+_WORTH_ORDERING = 0.3  # share of the spread that they must hold
+_BLOCK = 8192
+
+
+def spatial_order(
+    X: PointArray, center: FloatArray, V: FloatArray, shares: FloatArray
+) -> IntArray | None:
+    """A permutation that puts near points next to each other; None if there is none to gain.
+
+    V are leading directions of the points, with their shares of the spread.
+    """
+    if not is_worth_ordering(shares):
+        return None
+    V = V[:, :_DIRECTIONS]
+    Y = np.concatenate([(X[k : k + _BLOCK] - center) @ V for k in range(0, len(X), _BLOCK)])
+    order = np.arange(len(X))
+    pieces = [(0, len(X))]
+    while pieces:
+        start, stop = pieces.pop()
+        n_leaves = -(-(stop - start) // LEAF)
+        if n_leaves > 1:
+            half = LEAF * (n_leaves // 2)
+            part = order[start:stop]
+            order[start:stop] = part[np.argpartition(_widest(Y[part]), half)]
+            pieces += [(start, start + half), (start + half, stop)]
+    return order
+
+
+def is_worth_ordering(shares: FloatArray) -> bool:
+    """Whether few directions hold enough of the spread; else boxes overlap whatever the order."""
+    return bool(shares[:_DIRECTIONS].sum() >= _WORTH_ORDERING)
+
+
+def _widest(Y: FloatArray) -> FloatArray:
+    """Coordinates along the direction of largest variance."""
+    Y = Y - Y.mean(axis=0)
+    coordinates: FloatArray = Y @ np.linalg.eigh(Y.T @ Y)[1][:, -1]
+    return coordinates
+
+
+_UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
+
+
+class Boxes:
+    """Boxes around every `LEAF` consecutive points.
+
+    Parameters
+    ----------
+    y : (n, k) coordinates in float32, no farther apart than the points; kept.
+    length : how far each point is from the center.
+    """
+
+    def __init__(self, y: Float32Array, length: FloatArray) -> None:
+        self._y = y
+        self._error = _error(length)
+        self._low, self._high = _edges(y)
+        self._largest_error = _leaf_maxima(self._error)
+
+    def within(
+        self, y: Float32Array, length: FloatArray, r: FloatArray, u: FloatArray, first: int
+    ) -> IntArray:
+        """The points here, from `first` on, that points y with ceilings r may reach.
+
+        u are the ceilings here.
+        """
+        from sparrot._kernels import within_boxes
+
+        low, high = _edges(y)
+        # A sum of k squares in float32 errs by less than k + 8 roundings.
+        wider = 1 + 2 * (y.shape[1] + 8) * FLOAT32_ROUNDING
+        out = np.empty(len(u), np.int32)
+        count = within_boxes(
+            low, high, _leaf_maxima(r), _leaf_maxima(_error(length)),
+            self._low, self._high, _leaf_maxima(u), self._largest_error,
+            self._y, u, self._error,
+            wider, LEAF, first, out,
+        )  # fmt: skip
+        return out[:count].copy()
+
+
+def _error(length: FloatArray) -> FloatArray:
+    """How far rounding may put a point, of a given distance from the center, from its place.
+
+    By one rounding to float32 and, where the last coordinate is the length of what others leave,
+    by the root of some roundings to float64, which is of the same order. And by what is lost where
+    squares underflow.
+    """
+    return 8 * FLOAT32_ROUNDING * length + _UNDERFLOW
+
+
+def _leaf_maxima(x: FloatArray) -> FloatArray:
+    """The largest of each leaf of values."""
+    return np.maximum.reduceat(x, np.arange(0, len(x), LEAF))
+
+
+def _edges(y: Float32Array) -> tuple[Float32Array, Float32Array]:
+    """The lower and the upper edges of the box around each leaf."""
+    starts = np.arange(0, len(y), LEAF)
+    return np.minimum.reduceat(y, starts, axis=0), np.maximum.reduceat(y, starts, axis=0)

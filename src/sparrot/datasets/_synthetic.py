@@ -1,0 +1,257 @@
+r"""The paper's mixture of Gaussians: means on the unit circle, spreads that differ.
+
+Cluster i of k has mean :math:`r (\sin \theta_i, \cos \theta_i, 0, \dots, 0)` with
+:math:`\theta_i = 2 \pi i / k`, and covariance :math:`\sigma_i^2 I` in d dimensions.
+
+Points on a sphere, evenly in law.
+
+The paper's spiral: a closed curve in many dimensions with noise that varies along it.
+
+.. math:: x(t) = (\cos t\,(0.5 \cos 6t + 1),\ \sin t\,(0.4 \cos 6t + 1),\ 0.4 \sin 6t)
+
+Points are evenly spaced in arc length, embedded by a random orthogonal map, and moved in a random
+direction by :math:`\rho(t) = \rho_0 + \rho_1 (1 + \cos 6t) / 2`.
+
+Points on a torus of revolution, uniform in area, with its curvature.
+
+.. math:: x(\theta, \phi) = \bigl( (R + r \cos\theta) \cos\phi,\ (R + r \cos\theta) \sin\phi,\
+          r \sin\theta \bigr)
+
+The area element is :math:`r (R + r \cos\theta)`, the area :math:`4 \pi^2 R r`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparrot._types import FloatArray, IntArray
+from sparrot._validation import as_count
+from sparrot.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Points of a mixture of Gaussians.
+
+    Attributes
+    ----------
+    X : (n, d) points.
+    clean : (n, 2) the same points without noise: each at the mean of its cluster.
+    labels : (n,) cluster of each point, in order.
+    """
+
+    X: FloatArray
+    clean: FloatArray
+    labels: IntArray
+
+
+def make_mixture(
+    n_per_cluster: int = 500,
+    d: int = 250,
+    *,
+    spread: tuple[float, ...] = (0.3, 0.6, 1.0),
+    radius: float = 1.0,
+    random_state: int | np.random.Generator | None = 0,
+) -> Mixture:
+    """Sample the mixture of the paper.
+
+    Parameters
+    ----------
+    n_per_cluster, d : number of points of each cluster, and of dimensions (at least 2).
+    spread : standard deviation in each coordinate, one a cluster.
+    radius : of the circle of means. The paper's text has 1, its code 1.5.
+    random_state : seed or generator.
+
+    Examples
+    --------
+    >>> m = make_mixture(50, 10)
+    >>> m.X.shape, m.labels[[0, 50, 149]].tolist()
+    ((150, 10), [0, 1, 2])
+    """
+    if n_per_cluster < 1 or d < 2 or len(spread) < 1:
+        raise InvalidInputError(
+            f"the mixture needs points, d >= 2 and a spread for each cluster, got "
+            f"n_per_cluster={n_per_cluster}, d={d}, spread={spread}"
+        )
+    rng = np.random.default_rng(random_state)
+    k = len(spread)
+    labels = np.repeat(np.arange(k), n_per_cluster)
+    theta = 2 * np.pi * labels / k
+    clean = radius * np.stack([np.sin(theta), np.cos(theta)], axis=1)
+    X = rng.standard_normal((len(labels), d)) * np.asarray(spread)[labels, None]
+    X[:, :2] += clean
+    return Mixture(X, clean, labels)
+
+
+def make_sphere(
+    n: int = 1000, d: int = 2, *, random_state: int | np.random.Generator | None = 0
+) -> FloatArray:
+    """Uniform points on the unit sphere of dimension d, in d + 1 coordinates.
+
+    Parameters
+    ----------
+    n, d : number of points, and dimension of the sphere.
+    random_state : seed or generator.
+
+    Examples
+    --------
+    >>> X = make_sphere(100, 3)
+    >>> X.shape, round(float((X**2).sum(axis=1).max()), 6)
+    ((100, 4), 1.0)
+    """
+    n, d = as_count(n, "n", 10**9), as_count(d, "d", 10**6)
+    Z = np.random.default_rng(random_state).standard_normal((n, d + 1))
+    return Z / np.linalg.norm(Z, axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Spiral:
+    """A noisy closed curve.
+
+    Attributes
+    ----------
+    X : (n, d) noisy points, scaled so that `N^-2 sum_ij |x_i - x_j|^2 = 1`.
+    clean : (n, 3) points on the curve, in order.
+    t : (n,) parameter of each point in [0, 2 pi).
+    noise : (n,) distance by which each point was moved, before scaling.
+    """
+
+    X: FloatArray
+    clean: FloatArray
+    t: FloatArray
+    noise: FloatArray
+
+
+def make_spiral(
+    n: int = 1000,
+    d: int = 250,
+    *,
+    noise: tuple[float, float] = (0.05, 0.95),
+    random_state: int | np.random.Generator | None = 0,
+) -> Spiral:
+    """Sample the noisy spiral of the paper.
+
+    Parameters
+    ----------
+    n, d : number of points and of dimensions (at least 3).
+    noise : least noise, and by how much the largest exceeds it. The paper's text has (0.05, 0.95),
+        its code (0.05, 1.25).
+    random_state : seed or generator.
+
+    Examples
+    --------
+    >>> s = make_spiral(100, 20)
+    >>> s.X.shape, s.clean.shape
+    ((100, 20), (100, 3))
+    """
+    if n < 3 or d < 3:
+        raise InvalidInputError(f"the spiral needs n >= 3 points and d >= 3, got n={n}, d={d}")
+    rng = np.random.default_rng(random_state)
+    t = _evenly_spaced(n)
+    clean = _curve(t)
+    R = np.linalg.qr(rng.standard_normal((d, 3)))[0]
+    Z = rng.standard_normal((n, d))
+    rho = noise[0] + noise[1] * (1 + np.cos(6 * t)) / 2
+    X = clean @ R.T + Z * (rho / np.linalg.norm(Z, axis=1))[:, None]
+    X -= X.mean(axis=0)
+    X /= np.sqrt(2 * np.square(X).sum(axis=1).mean())
+    return Spiral(X, clean, t, rho)
+
+
+def _curve(t: FloatArray) -> FloatArray:
+    wave = np.cos(6 * t)
+    return np.stack(
+        [np.cos(t) * (0.5 * wave + 1), np.sin(t) * (0.4 * wave + 1), 0.4 * np.sin(6 * t)], axis=1
+    )
+
+
+def _evenly_spaced(n: int, resolution: int = 100_000) -> FloatArray:
+    """Parameters of n points at equal distances along the curve."""
+    t = np.linspace(0, 2 * np.pi, resolution + 1)
+    chords = np.linalg.norm(np.diff(_curve(t), axis=0), axis=1)
+    length = np.concatenate([[0.0], chords.cumsum()])
+    return np.interp(np.arange(n) * length[-1] / n, length, t)
+
+
+@dataclass(frozen=True, slots=True)
+class Torus:
+    """A sampled torus.
+
+    Attributes
+    ----------
+    X : (n, 3) points.
+    theta, phi : (n,) angles around the tube and around the axis.
+    R, r : radii of the ring and of the tube.
+    """
+
+    X: FloatArray
+    theta: FloatArray
+    phi: FloatArray
+    R: float
+    r: float
+
+    @property
+    def area(self) -> float:
+        """The area of the torus."""
+        return float(4 * np.pi**2 * self.R * self.r)
+
+    @property
+    def normal(self) -> FloatArray:
+        """(n, 3) outward unit normals."""
+        ring = np.cos(self.theta)
+        return np.stack(
+            [ring * np.cos(self.phi), ring * np.sin(self.phi), np.sin(self.theta)], axis=1
+        )
+
+    @property
+    def curvature(self) -> FloatArray:
+        """(n, 3) mean curvature vectors: minus the sum of the principal curvatures, outwards."""
+        around = np.cos(self.theta) / (self.R + self.r * np.cos(self.theta))
+        return -(1 / self.r + around)[:, None] * self.normal
+
+
+def make_torus(
+    n: int = 1000,
+    *,
+    radii: tuple[float, float] = (1.0, 0.5),
+    first: tuple[float, float] | None = None,
+    random_state: int | np.random.Generator | None = 0,
+) -> Torus:
+    """Uniform points on the torus.
+
+    Parameters
+    ----------
+    n : number of points.
+    radii : of the ring and of the tube, R > r > 0.
+    first : angles (theta, phi) of a point to put first; (pi/2, pi/2) is the paper's (0, 1, 1/2).
+    random_state : seed or generator.
+
+    Examples
+    --------
+    >>> torus = make_torus(100, first=(np.pi / 2, np.pi / 2))
+    >>> torus.X.shape, torus.X[0].round(6) + 0.0
+    ((100, 3), array([0. , 1. , 0.5]))
+    """
+    R, r = radii
+    if not 0 < r < R < np.inf:
+        raise InvalidInputError(f"radii must be R > r > 0, got {radii!r}")
+    n = as_count(n, "n", 10**9)
+    rng = np.random.default_rng(random_state)
+    theta, phi = _tube_angles(rng, n, r / R), 2 * np.pi * rng.random(n)
+    if first is not None:
+        theta[0], phi[0] = first
+    ring = R + r * np.cos(theta)
+    X = np.stack([ring * np.cos(phi), ring * np.sin(phi), r * np.sin(theta)], axis=1)
+    return Torus(X, theta, phi, R, r)
+
+
+def _tube_angles(rng: np.random.Generator, n: int, ratio: float) -> FloatArray:
+    """Angles with density proportional to `1 + ratio cos(theta)`."""
+    theta = 2 * np.pi * rng.random(n)
+    inner = rng.random(n) * (1 + ratio) > 1 + ratio * np.cos(theta)
+    while inner.any():
+        theta[inner] = 2 * np.pi * rng.random(int(inner.sum()))
+        inner[inner] = rng.random(int(inner.sum())) * (1 + ratio) > 1 + ratio * np.cos(theta[inner])
+    return theta

@@ -1,1 +1,0 @@
-"""Experiments: parameters in, numbers out; the plotting room draws them."""

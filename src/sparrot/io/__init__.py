@@ -1,0 +1,10 @@
+"""Points and affinities in files."""
+
+from sparrot.io._affinities import load, save
+from sparrot.io._points import read_points
+
+__all__ = [
+    "load",
+    "read_points",
+    "save",
+]

@@ -1,0 +1,53 @@
+"""Layouts: many coordinates drawn in two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.manifold import smacof
+
+from sparrot._types import FloatArray
+from sparrot._validation import as_array, as_count
+from sparrot.engine import require_memory
+
+
+def mds_layout(Y: Any, n_components: int = 2, *, max_iter: int = 300) -> FloatArray:
+    """Metric multidimensional scaling of coordinates, scikit-learn's SMACOF.
+
+    Finds a few coordinates whose distances are as near as can be to those of Y, diffusion
+    coordinates say. It starts from the principal components of Y, so that the result is the same
+    every time. Needs the n x n distances.
+
+    Parameters
+    ----------
+    Y : (n, m) coordinates, such as those of `sparrot.DiffusionMap`.
+    n_components : number of coordinates of the layout, at most m.
+    max_iter : steps of SMACOF.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    >>> Z = mds_layout(square)
+    >>> np.linalg.norm(Z[0] - Z[[1, 2, 3]], axis=1).round(3)
+    array([1.   , 1.414, 1.   ])
+    """
+    Y = np.asarray(as_array(Y, "Y"), dtype=np.float64)
+    n_components = as_count(n_components, "n_components", min(Y.shape))
+    require_memory(
+        32.0 * len(Y) ** 2, what=f"the distances of {len(Y)} points", remedy="lay out fewer points"
+    )
+    left, values, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    start = left[:, :n_components] * values[:n_components]
+    layout: FloatArray = smacof(
+        squareform(pdist(Y)),
+        n_components=n_components,
+        init=start,
+        n_init=1,
+        max_iter=max_iter,
+        eps=1e-6,
+        normalized_stress=False,
+    )[0]
+    return layout

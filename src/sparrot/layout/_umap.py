@@ -1,0 +1,170 @@
+"""A layout of an affinity by umap-learn."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, triu
+
+from sparrot._extras import load_extra
+from sparrot._types import FloatArray
+from sparrot._validation import as_affinity, as_array, as_choice, as_count, as_positive
+from sparrot.errors import InvalidInputError
+from sparrot.layout._start import spectral_start
+
+_SMALL = 10_000  # umap: more epochs for fewer points
+_BOX = 10.0  # half the side of umap's cube of random starts
+_PATIENCE = 5  # times the epochs that umap itself would take
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UMAPLayout:
+    """A layout, and how much of the graph it saw.
+
+    Attributes
+    ----------
+    embedding : (n, n_components) coordinates.
+    n_epochs : how many epochs were run.
+    n_edges : edges `i < j` of the graph.
+    n_dropped : those that umap left out, their weight being below `max(W) / (n_epochs - 1)`.
+    dropped_weight : the share of the weight of all edges that went with them.
+    """
+
+    embedding: FloatArray
+    n_epochs: int
+    n_edges: int
+    n_dropped: int
+    dropped_weight: float
+
+
+def umap_layout(
+    W: Any,
+    n_components: int = 2,
+    *,
+    min_dist: float = 0.1,
+    spread: float = 1.0,
+    n_epochs: int | None = None,
+    init: Any = "spectral",
+    random_state: int = 0,
+    negative_sample_rate: int = 5,
+    learning_rate: float = 1.0,
+) -> UMAPLayout:
+    """Lay an affinity out as UMAP does its own graph.
+
+    UMAP samples an edge of weight w first in epoch `max(W) / w`, counted from 0, and then as often
+    again: edges below `max(W) / (n_epochs - 1)` are left out.
+
+    Parameters
+    ----------
+    W : symmetric affinity: a `sparrot.Affinity` or a matrix.
+    n_components : dimension of the layout.
+    min_dist, spread, negative_sample_rate, learning_rate : as in `umap.UMAP`.
+    n_epochs : None for the fewest that leave out no edge, but no fewer than UMAP would run and no
+        more than five times as many. What is left out even so is in the result, and logged.
+    init : (n, n_components) where to start; or `"spectral"`, the leading eigenvectors of W; or
+        `"random"`.
+    random_state : seed; the result is the same every time.
+
+    Returns
+    -------
+    UMAPLayout
+        With `embedding`, `n_epochs`, `n_edges` and `n_dropped`.
+
+    Examples
+    --------
+    The first call takes a while, as umap-learn compiles its loops:
+
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> layout = sparrot.umap_layout(sparrot.qot(X))  # doctest: +SKIP
+    >>> layout.embedding.shape, layout.n_dropped  # doctest: +SKIP
+    ((100, 2), 0)
+    """
+    W = csr_array(as_affinity(W))
+    umap = _load_umap()
+    a, b = curve(min_dist, spread)
+    epochs = _epochs(W) if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
+    lost = _lost(W, epochs)
+    rng = np.random.default_rng(random_state)
+    embedding, _ = umap.simplicial_set_embedding(
+        data=None,
+        graph=csr_matrix(W, copy=True),
+        n_components=n_components,
+        initial_alpha=learning_rate,
+        a=a,
+        b=b,
+        gamma=1.0,
+        negative_sample_rate=negative_sample_rate,
+        n_epochs=epochs,
+        init=_start(W, init, n_components, rng),
+        random_state=np.random.RandomState(random_state),
+        metric="euclidean",
+        metric_kwds={},
+        densmap=False,
+        densmap_kwds={},
+        output_dens=False,
+    )
+    return UMAPLayout(np.asarray(embedding, dtype=np.float64), epochs, *lost)
+
+
+def curve(min_dist: float, spread: float) -> tuple[float, float]:
+    """The a and b of `1 / (1 + a d^(2b))`, the weight of two points at distance d in the layout."""
+    min_dist = as_positive(min_dist, "min_dist", "0.1 is umap's own")
+    spread = as_positive(spread, "spread", "1.0 is umap's own")
+    a, b = _load_umap().find_ab_params(spread, min_dist)
+    return float(a), float(b)
+
+
+def _load_umap() -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
+        return load_extra("umap.umap_", "umap")
+
+
+def _least_epochs(W: csr_array) -> int:
+    """What UMAP runs if nothing is said."""
+    return 500 if W.shape[0] <= _SMALL else 200
+
+
+def _epochs(W: csr_array) -> int:
+    least = _least_epochs(W)
+    weights = W.data[W.data > 0]
+    wanted = np.ceil(weights.max() / weights.min()) + 1 if len(weights) else least
+    return int(np.clip(wanted, least, _PATIENCE * least))
+
+
+def _lost(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
+    """How many edges there are, how many UMAP drops, and their share of the weight."""
+    weights = triu(W, k=1).data
+    weights = weights[weights > 0]
+    first = n_epochs / (n_epochs * (weights / weights.max(initial=0.0)))  # as umap rounds it
+    dropped = first > n_epochs - 1
+    share = float(weights[dropped].sum() / weights.sum()) if len(weights) else 0.0
+    n_dropped = int(dropped.sum())
+    _log.log(
+        logging.WARNING if n_dropped else logging.INFO,
+        "umap uses %d of the %d edges in %d epochs; %d edges with %.2g of the weight are dropped",
+        len(weights) - n_dropped,
+        len(weights),
+        n_epochs,
+        n_dropped,
+        share,
+    )
+    return len(weights), n_dropped, share
+
+
+def _start(W: csr_array, init: Any, n_components: int, rng: np.random.Generator) -> FloatArray:
+    shape = W.shape[0], n_components
+    if isinstance(init, str):
+        init = as_choice(init, "init, if not an array,", ("spectral", "random"))
+        random = init == "random"
+        return rng.uniform(-_BOX, _BOX, shape) if random else spectral_start(W, n_components, rng)
+    start = np.array(as_array(init, "init"), dtype=np.float64)
+    if start.shape != shape:
+        raise InvalidInputError(f"init must have shape {shape}, got {start.shape}")
+    return start

@@ -1,0 +1,167 @@
+r"""Semismooth Newton on the dual (the paper's Algorithm 1).
+
+Each step solves :math:`(D + A + \delta I) \Delta u = -F` by conjugate gradients, preconditioned by
+the diagonal and only as precisely as the step deserves, and is then made longer or shorter by a
+line search. Where components of the support are all but bipartite, D + A is all but singular, and
+steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again, and
+where the answer itself is that far, so that nothing is gained by short steps, it is small again.
+
+A row in which no score is positive has no Hessian. It is lifted half way to its level, the v with
+:math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
+potentials, of which ours is the diagonal, the level is the exact minimum over the second potential,
+and Phi of the mean is at most the mean of the two mirrored values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparrot._types import FloatArray
+from sparrot.ot._dual import Dual, DualState
+
+_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
+_TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
+_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors,
+_SHORT_STEPS = 10  # for so many steps without progress
+_ARMIJO = 1e-4
+_SHORTEST, _LONGEST = 2.0**-30, 2.0**30
+_MAX_CG = 2000
+_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonResult:
+    """The best iterate, its marginal error, and the errors on the way."""
+
+    u: FloatArray
+    error: float
+    history: tuple[float, ...]
+
+
+def newton(
+    dual: Dual,
+    u: FloatArray,
+    tol: float,
+    max_iter: int,
+    report: Callable[[int, float], None] = lambda step, error: None,
+) -> NewtonResult:
+    """Minimize the dual from u until `max_i |F_i| <= tol m`, or `max_iter` steps are done.
+
+    `report(steps done, marginal error)` is called before each step, and may raise.
+    """
+    state = dual.state(u)
+    best, least = u, np.inf
+    history: list[float] = []
+    delta = _LEAST_DELTA
+    progressed = 0  # the step at which the error was last better by a good part
+    while True:
+        error = _error(dual, state)
+        if error < _BETTER * least:
+            progressed = len(history)
+        if error < least:
+            best, least = u, error
+        report(len(history), error)
+        if error <= tol or len(history) >= max_iter or len(history) > progressed + _PATIENCE:
+            break
+        history.append(error)
+        lonely = np.flatnonzero(state.diagonal == 0)
+        if len(lonely):
+            u = u.copy()
+            u[lonely] += (dual.levels(u, lonely) - u[lonely]) / 2
+            state = dual.state(u)
+            continue
+        if len(history) > progressed + _SHORT_STEPS:
+            delta = _LEAST_DELTA
+        step = _direction(state, error, delta)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
+            found = _search(dual, u, state, step)
+        if found is None:  # rounding: no step of any length improves
+            break
+        u, state, length = found
+        delta = _adapted(delta, length)
+    return NewtonResult(best, least, tuple(history))
+
+
+def _error(dual: Dual, state: DualState) -> float:
+    return float(np.abs(state.gradient).max()) / dual.mass
+
+
+def _adapted(delta: float, length: float) -> float:
+    """The next delta, after a step that was taken at some part of its length."""
+    if length < _TOO_LONG:
+        return min(delta * _DELTA_UP, _MOST_DELTA)
+    return max(delta * _DELTA_DOWN, _LEAST_DELTA) if length >= 1 else delta
+
+
+def _direction(state: DualState, error: float, delta: float) -> FloatArray:
+    """Conjugate gradients on the Newton system; the smaller the error, the more precisely."""
+    forcing = min(0.1, 0.3 * error**0.5)
+    diagonal = state.diagonal + delta * float(state.diagonal.mean())
+    x = np.zeros_like(diagonal)
+    r = -state.gradient
+    z = r / diagonal
+    p = z.copy()
+    rz = float(r @ z)
+    target = forcing**2 * rz
+    for _ in range(_MAX_CG):
+        Hp = diagonal * p + state.adjacency(p)
+        alpha = rz / float(p @ Hp)
+        x += alpha * p
+        r -= alpha * Hp
+        z = r / diagonal
+        rz, previous = float(r @ z), rz
+        if rz <= target:
+            break
+        p = z + (rz / previous) * p
+    return x
+
+
+def _search(
+    dual: Dual, u: FloatArray, state: DualState, step: FloatArray
+) -> tuple[FloatArray, DualState, float] | None:
+    """Find a length t for which Phi falls enough along the step.
+
+    Phi is convex, so as long as its slope at t is not positive it has only fallen up to there:
+    such a step is good, and is doubled while most of the slope is left. A step that went past the
+    minimum is halved until Armijo's rule holds or, where Phi is flat to its last digit, until the
+    slope is half of what it was.
+    """
+    slope = float(state.gradient @ step)
+    rounding = 1e-14 * (abs(state.value) + dual.mass * float(np.abs(u).sum()))
+    t = 1.0
+    while t >= _SHORTEST:
+        there = u + t * step
+        trial = dual.state(there)
+        slope_there = float(trial.gradient @ step)
+        if slope_there <= 0:
+            return _stretch(dual, u, step, t, there, trial, slope)
+        gain = state.value - trial.value
+        if gain >= max(-_ARMIJO * t * slope, rounding):
+            return there, trial, t
+        if abs(gain) <= rounding and slope_there <= -slope / 2:
+            return there, trial, t
+        t /= 2
+    return None
+
+
+def _stretch(
+    dual: Dual,
+    u: FloatArray,
+    step: FloatArray,
+    t: float,
+    there: FloatArray,
+    trial: DualState,
+    slope: float,
+) -> tuple[FloatArray, DualState, float]:
+    """Double the length t while more than half of the slope is left."""
+    while float(trial.gradient @ step) < slope / 2 and t < _LONGEST:
+        t *= 2
+        further = u + t * step
+        longer = dual.state(further)
+        if float(longer.gradient @ step) > 0:
+            return there, dual.state(there), t / 2
+        there, trial = further, longer
+    return there, trial, t

@@ -1,0 +1,109 @@
+r"""How the potential grows with eps: on the d-sphere like :math:`\varepsilon^{2/(2+d)}`.
+
+The paper's eps belongs to rows of mass 1/N, ours to rows of mass one: ours is the paper's over N.
+The exponent is fitted where the first-order theory can hold: enough neighbors for a sum to be an
+integral, and a ball so small that the sphere is nearly flat over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import gamma
+
+from sparrot.affinity import qot_path
+from sparrot.datasets import make_sphere
+from sparrot.geometry import potential_exponent, potential_level, scaling_exponent
+from sparrot.paper._frame import Claim, Experiment, Numbers, unless
+from sparrot.paper._work import Work
+
+_FEWEST = 15.0  # neighbors a row
+_HIGHEST = 0.2  # level 2u, half the squared radius of the neighborhoods on the unit sphere
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Points, dimensions, the paper's eps as powers of ten, and seeds."""
+
+    n: int = 1000
+    dimensions: tuple[int, ...] = (1, 2, 3)
+    powers: tuple[float, float] = (-2.0, 6.0)
+    n_eps: int = 33
+    n_seeds: int = 3
+
+
+def run(parameters: Parameters, work: Work) -> Numbers:
+    """The mean potential for each dimension, eps and seed, and the exponents."""
+    units = {
+        f"{d}-{seed}": partial(_potentials, parameters, d, seed)
+        for d in parameters.dimensions
+        for seed in range(parameters.n_seeds)
+    }
+    rows = [row for rows in work.each(units).values() for row in rows]
+    keys = [(d, seed) for d in parameters.dimensions for seed in range(parameters.n_seeds)]
+    exponents = [{"d": d, "seed": s, "exponent": _exponent(rows, d, s)} for d, s in keys]
+    return {
+        "potentials": rows,
+        "exponents": exponents,
+        "mean_exponents": [_mean_exponent(exponents, d) for d in parameters.dimensions],
+    }
+
+
+def _potentials(parameters: Parameters, d: int, seed: int) -> list[dict[str, Any]]:
+    n = parameters.n
+    X = make_sphere(n, d, random_state=seed)
+    mean_cost = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean())
+    grid = np.logspace(*parameters.powers[::-1], parameters.n_eps)
+    area = 2 * np.pi ** ((d + 1) / 2) / gamma((d + 1) / 2)
+    rows = []
+    for eps, a in zip(grid, qot_path(X, grid / n / mean_cost, n_jobs=1), strict=True):
+        assert a.potential is not None
+        u = float(a.potential.mean())
+        level = potential_level(float(eps) / n, n, d, area)
+        fitted = bool(a.n_neighbors >= _FEWEST and 2 * u <= _HIGHEST)
+        row = {"d": d, "seed": seed, "eps": float(eps), "u": u, "theory": level / 2}
+        rows.append(row | {"neighbors": a.n_neighbors, "fitted": fitted})
+    return rows
+
+
+def _exponent(rows: list[dict[str, Any]], d: int, seed: int) -> float:
+    chosen = [row for row in rows if (row["d"], row["seed"]) == (d, seed) and row["fitted"]]
+    return scaling_exponent([row["eps"] for row in chosen], [row["u"] for row in chosen])
+
+
+def _mean_exponent(exponents: list[dict[str, Any]], d: int) -> dict[str, Any]:
+    values = [row["exponent"] for row in exponents if row["d"] == d]
+    mean, deviation = float(np.mean(values)), float(np.std(values))
+    return {"d": d, "mean": mean, "deviation": deviation, "theory": potential_exponent(d)}
+
+
+def claims(numbers: Numbers) -> list[Claim]:
+    """The exponent of each dimension."""
+    several = len({row["seed"] for row in numbers["exponents"]}) > 1
+    return [
+        Claim(
+            f"Our empirical findings agree with the exponent 2/(2 + d) [d = {row['d']}]",
+            f"{row['theory']:.3f}",
+            f"{row['mean']:.3f}" + (f" +- {row['deviation']:.3f}" if several else ""),
+            "mean of the fitted exponents within 10 % of 2/(2 + d)",
+            abs(row["mean"] - row["theory"]) <= 0.1 * row["theory"],
+            unless(
+                abs(row["mean"] - row["theory"]) <= 0.1 * row["theory"],
+                f"{row['mean'] / row['theory'] - 1:+.0%} off",
+            ),
+        )
+        for row in numbers["mean_exponents"]
+    ]
+
+
+EXPERIMENT = Experiment(
+    "sphere",
+    "Scaling of the potential on the d-sphere",
+    Parameters(),
+    Parameters(n=500, powers=(0.0, 5.0), n_eps=31, n_seeds=1),
+    run,
+    claims,
+)

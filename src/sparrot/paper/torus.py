@@ -1,0 +1,222 @@
+r"""The discrete operator at a point of the torus, as points fill it and eps follows.
+
+:math:`f = (3x^2 + 5y^2 + 7z^2)/2` at (0, 1, 1/2) on the torus with radii 1 and 1/2, where the
+Laplace-Beltrami operator is :math:`3 + 5 - 7 = 1`: two tangent second derivatives, and the slope
+7/2 along the normal times the curvature 2 of the tube. We draw
+:math:`(d + 4) / K_{\varepsilon, N} \cdot \sum_j W_{0j} (f_j - f_0)`, which tends to it; the paper's
+quantity is the same up to a constant. The paper's eps, :math:`c N^\alpha` (it does not give c, we
+take 1), belongs to rows of mass 1/N; ours is that over N. Where alpha = 2 most pairs of points
+carry mass, so that the plan is all but dense, and takes 4 GB at N = 10,000: where plans are that
+large there are 5 samples in the place of the paper's 25.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sparrot.affinity import qot
+from sparrot.datasets import make_torus
+from sparrot.geometry import laplace_beltrami, potential_level
+from sparrot.paper._frame import Claim, Experiment, Numbers, unless
+from sparrot.paper._work import Work
+
+_D = 2
+_DIAGONAL = np.array([3.0, 5.0, 7.0])  # the Hessian of f
+_TOP = (np.pi / 2, np.pi / 2)  # angles of (0, 1, 1/2)
+_SETTLED = 0.1  # change of a mean from one N to the next
+_TOL = 1e-6  # of a row sum: far less than the spread over samples
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Sizes, exponents alpha, the constant c in eps = c N^alpha, samples, and their limits."""
+
+    sizes: tuple[int, ...] = (100, 250, 500, 1000, 2500, 5000, 10_000)
+    alphas: tuple[float, ...] = (2.0, 1.75, 1.5, 1.25)
+    constant: float = 1.0
+    n_samples: int = 25
+    n_samples_large: int = 5  # of plans with very many entries
+
+    def samples(self, alpha: float, n: int) -> range:
+        """Which samples to draw: fewer where N >= 5,000 and plans are all but dense.
+
+        Examples
+        --------
+        >>> [len(Parameters().samples(alpha, 10_000)) for alpha in (2.0, 1.75, 1.5)]
+        [5, 5, 25]
+        """
+        few = (alpha >= 2 and n >= 5000) or (alpha >= 1.75 and n >= 10_000)
+        return range(min(self.n_samples, self.n_samples_large) if few else self.n_samples)
+
+
+def run(parameters: Parameters, work: Work) -> Numbers:
+    """The operator for each alpha, N and sample, and its limit."""
+    keys = [
+        (alpha, n, sample)
+        for alpha in parameters.alphas
+        for n in parameters.sizes
+        for sample in parameters.samples(alpha, n)
+    ]
+    units = {f"{a}-{n}-{s}": partial(_operator, parameters.constant, a, n, s) for a, n, s in keys}
+    rows = list(work.each(units).values())
+    return {"limit": _limit(), "operator": rows, "means": _means(rows)}
+
+
+def _operator(constant: float, alpha: float, n: int, sample: int) -> dict[str, Any]:
+    torus = make_torus(n + 1, first=_TOP, random_state=sample)
+    X = torus.X
+    eps = constant * n**alpha / n
+    mean_cost = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean())
+    a = qot(X, eps / mean_cost, tol=_TOL, n_jobs=1)
+    f = np.square(X) @ _DIAGONAL / 2
+    row = a.matrix[[0]]
+    level = potential_level(eps, n + 1, _D, torus.area)
+    value = (_D + 4) / level * float((row @ f)[0] - row.sum() * f[0])
+    return {
+        "alpha": alpha,
+        "n": n,
+        "sample": sample,
+        "value": value,
+        "level": level,
+        "neighbors": a.n_neighbors,
+    }
+
+
+def _limit() -> float:
+    torus = make_torus(1, first=_TOP)
+    x = torus.X[0]
+    tangent = np.eye(3)[:, :2]
+    return laplace_beltrami(_DIAGONAL * x, np.diag(_DIAGONAL), tangent, torus.curvature[0])
+
+
+def claims(numbers: Numbers) -> list[Claim]:
+    """What the paper sees as N grows."""
+    rows, limit = numbers["operator"], numbers["limit"]
+    alphas = sorted({row["alpha"] for row in rows})
+    found = {alpha: _summaries(rows, alpha) for alpha in alphas}
+    inside = [alpha for alpha in alphas if 1 < alpha < 2]
+    return [
+        _fixed(found[alphas[-1]], limit),
+        _similar({alpha: found[alpha] for alpha in inside}, limit),
+        _variance(found[inside[0]][-1], found[inside[-1]][-1]),
+    ]
+
+
+def _fixed(found: list[_Summary], limit: float) -> Claim:
+    last = found[-1]
+    change = abs(last.mean - found[-2].mean) if len(found) > 1 else None
+    near = abs(last.mean) < limit / 2 and last.error < 0.1
+    holds = None if change is None else bool(near and change <= _SETTLED)
+    said = "" if change is None else f", {change:.2f} from that at N = {found[-2].n:,}"
+    return Claim(
+        "when alpha = 2, the quantity ... stabilises around a fixed value close to zero as N "
+        "increases",
+        "near 0",
+        f"{last.mean:.2f} +- {last.error:.2f} at N = {last.n:,} ({last.count} samples){said}",
+        f"mean at the largest N between -{limit / 2:.2g} and {limit / 2:.2g} (the limit for "
+        f"smaller alpha is {limit:.2g}), with a standard error below 0.1, and within {_SETTLED} of "
+        "the mean at the N before it",
+        holds,
+        "only one N was run"
+        if holds is None
+        else unless(
+            holds, f"mean {last.mean:.2f}, standard error {last.error:.2f}, change {change:.2f}"
+        )
+        or f"it settles {abs(last.mean) / last.error:.0f} standard errors from zero",
+    )
+
+
+def _similar(found: dict[float, list[_Summary]], limit: float) -> Claim:
+    last = {alpha: summaries[-1] for alpha, summaries in found.items()}
+    clear = [alpha for alpha, s in last.items() if s.error <= limit / 4]
+    off = [a for a in clear if abs(last[a].mean - limit) > max(limit / 4, 2 * last[a].error)]
+    said = ", ".join(f"{last[a].mean:.2f} +- {last[a].error:.2f} ({a})" for a in sorted(last)[::-1])
+    reasons = [
+        f"the standard error at alpha = {a} is too large to tell" for a in last.keys() - clear
+    ]
+    reasons += [_bias(a, found[a], limit) for a in off]
+    return Claim(
+        "when 1 < alpha < 2 we observe a pattern of values appears to converge around a "
+        "different, positive, value. Importantly, for various 1 < alpha < 2, these values are "
+        "similar",
+        "similar, positive",
+        f"{said}, limit {limit:.2g}",
+        "mean at the largest N within 25 % of the limit or two standard errors, for every "
+        "alpha whose standard error is below 25 % of it",
+        not off if clear else None,
+        "; ".join(reasons),
+    )
+
+
+def _bias(alpha: float, found: list[_Summary], limit: float) -> str:
+    """By how much a mean is off, and on which side of the limit all means are."""
+    last = found[-1]
+    above = sum(s.mean > limit for s in found)
+    all_on_one_side = above in (0, len(found))
+    return (
+        f"alpha = {alpha} is {abs(last.mean - limit) / last.error:.1f} standard errors off, and "
+        f"{above} of the {len(found)} means over N are above the limit: "
+        + ("a bias is likelier than chance" if all_on_one_side else "chance is not excluded")
+    )
+
+
+def _variance(wide: _Summary, narrow: _Summary) -> Claim:
+    holds = bool(wide.spread >= 2 * narrow.spread)
+    return Claim(
+        "setting eps too small means implies smaller neighborhoods and thus a larger variances",
+        "larger at 1.25",
+        f"standard deviation {wide.spread:.2f} at the smallest alpha, {narrow.spread:.2f} at "
+        f"the largest below 2, N = {wide.n:,}",
+        "at least twice as large",
+        holds,
+        unless(holds, f"{wide.spread / narrow.spread:.2f} times as large"),
+    )
+
+
+def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and standard error of the samples, for each alpha and N."""
+    keys = dict.fromkeys((row["alpha"], row["n"]) for row in rows)
+    found = {key: _summary(rows, *key) for key in keys}
+    return [
+        {"alpha": alpha, "n": n, "mean": s.mean, "error": s.error, "count": s.count}
+        for (alpha, n), s in found.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """Number, mean, standard deviation and standard error of the samples at one N, and K."""
+
+    n: int
+    count: int
+    level: float
+    mean: float
+    spread: float
+    error: float
+
+
+def _summaries(rows: list[dict[str, Any]], alpha: float) -> list[_Summary]:
+    sizes = sorted({row["n"] for row in rows if row["alpha"] == alpha})
+    return [_summary(rows, alpha, n) for n in sizes]
+
+
+def _summary(rows: list[dict[str, Any]], alpha: float, n: int) -> _Summary:
+    chosen = [row for row in rows if (row["alpha"], row["n"]) == (alpha, n)]
+    values = np.array([row["value"] for row in chosen])
+    spread = float(values.std(ddof=1))
+    error = spread / float(np.sqrt(len(values)))
+    return _Summary(n, len(values), chosen[0]["level"], float(values.mean()), spread, error)
+
+
+EXPERIMENT = Experiment(
+    "torus",
+    "The discrete Laplace operator on the torus",
+    Parameters(),
+    Parameters(sizes=(100, 250, 500, 1000), n_samples=10),
+    run,
+    claims,
+)

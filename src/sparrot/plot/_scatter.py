@@ -1,0 +1,241 @@
+"""Points on a layout, colored by a label, a number, a potential or eigenvectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparrot._extras import load_extra
+from sparrot._types import FloatArray
+from sparrot._validation import as_array, as_count
+from sparrot.errors import InvalidInputError
+from sparrot.plot._style import (
+    DIVERGING,
+    MISSING,
+    PALETTE,
+    RASTERISED_FROM,
+    SEQUENTIAL,
+    as_categories,
+    colors,
+    mark_size,
+    new_axes,
+    room_for,
+)
+from sparrot.spectral import Spectrum
+
+_LEGEND_ROWS = 16
+
+
+def embedding(
+    Y: Any,
+    labels: Any = None,
+    *,
+    values: Any = None,
+    name: str = "",
+    size: float | None = None,
+    ax: Any = None,
+    **style: Any,
+) -> Any:
+    """Scatter of an embedding, colored by categories or by numbers.
+
+    Parameters
+    ----------
+    Y : (n, 2) coordinates, or a fitted estimator with its `embedding_`; columns after the second
+        are not shown.
+    labels : n categories, which get a legend in order of their names, or in the order of a
+        categorical column of pandas; missing ones are gray.
+    values : n numbers, which get a color bar; those that are not finite are gray. Give labels or
+        values, not both.
+    name : what the color means: title of the legend or the color bar.
+    size : area of a mark, in square points; chosen by n if not given.
+    ax : where to draw; new Axes if not given.
+    style : passed on to `Axes.scatter`, for example `cmap`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> Y = np.random.default_rng(0).standard_normal((50, 2))
+    >>> ax = sparrot.plot.embedding(Y, np.repeat(["a", "b"], 25))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a', 'b']
+    """
+    if labels is not None and values is not None:
+        raise InvalidInputError("give labels (categories) or values (numbers), not both")
+    Y = _layout(Y)
+    marks = _marks(len(Y), size) | style
+    if labels is not None:
+        _require_each(labels, len(Y), "labels")
+        ax = _with_legend(ax, Y, labels, name, marks)
+    elif values is not None:
+        ax = new_axes(ax)
+        _with_bar(ax, Y, _numbers(values, len(Y), "values"), name, {"cmap": SEQUENTIAL} | marks)
+    else:
+        ax = new_axes(ax)
+        ax.scatter(*Y.T, **({"color": PALETTE[0]} | marks))
+    ax.set(aspect="equal", xlabel="coordinate 1", ylabel="coordinate 2")
+    return ax
+
+
+def potential(Y: Any, u: Any, *, size: float | None = None, ax: Any = None, **style: Any) -> Any:
+    """The dual potential on a layout: high where points are far from all others.
+
+    One point in a hundred may be beyond either end of the colors, so that outliers do not hide the
+    rest; pass `vmin` and `vmax` for other ends.
+
+    Parameters
+    ----------
+    Y : (n, 2) layout.
+    u : n potentials, or an `Affinity` that has them.
+    size, ax, style : as for `embedding`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> Y = np.random.default_rng(0).standard_normal((50, 2))
+    >>> sparrot.plot.potential(Y, sparrot.qot(Y)).get_title()
+    'potential'
+    """
+    if getattr(u, "matrix", None) is not None:
+        if u.potential is None:
+            raise InvalidInputError(f"a {u.kind} affinity has no potential; take qot, eot, tsallis")
+        u = u.potential
+    Y = _layout(Y)
+    u = _numbers(u, len(Y), "u")
+    known = u[np.isfinite(u)]
+    if len(known):
+        low, high = np.quantile(known, [0.01, 0.99])
+        style = {"vmin": low, "vmax": high} | style
+    ax = embedding(Y, values=u, name="potential u", size=size, ax=ax, **style)
+    ax.set_title("potential")
+    return ax
+
+
+def eigenvectors(
+    Y: Any, V: Any, *, first: int = 2, size: float | None = None, axes: Any = None, **style: Any
+) -> Any:
+    """Eigenvectors on a layout, one panel each, with colors that are symmetric about zero.
+
+    Parameters
+    ----------
+    Y : (n, 2) layout.
+    V : (n, k) eigenvectors in columns; or a `Spectrum` of `sparrot.eigenpairs`, of which those
+        from number `first` on are drawn.
+    first : the number of the first column in the titles; 2 where the trivial one was left out.
+    size, style : as for `embedding`.
+    axes : k Axes to draw on; a new row if not given.
+
+    Returns
+    -------
+    array of k Axes
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> Y = np.random.default_rng(0).standard_normal((50, 2))
+    >>> [ax.get_title() for ax in sparrot.plot.eigenvectors(Y, Y)]
+    ['eigenvector 2', 'eigenvector 3']
+    """
+    Y = _layout(Y)
+    if isinstance(V, Spectrum):
+        V = V.vectors[:, as_count(first, "first", len(V.values)) - 1 :]
+    V = as_array(V, "V")
+    k = V.shape[1]
+    axes = np.ravel(new_axes(axes, k, (3.6, 3.2)))
+    if len(V) != len(Y) or len(axes) != k:
+        raise InvalidInputError(
+            f"V must have a row for each of {len(Y)} points and a column for each of {len(axes)} "
+            f"Axes, got shape {V.shape}"
+        )
+    for j, ax in enumerate(axes):
+        largest = float(np.abs(V[:, j]).max())
+        color = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}
+        _with_bar(ax, Y, V[:, j], "", color | _marks(len(Y), size) | style)
+        ax.set(aspect="equal", title=f"eigenvector {first + j}", xticks=[], yticks=[])
+    return axes
+
+
+def _with_legend(ax: Any, Y: FloatArray, labels: Any, name: str, marks: dict[str, Any]) -> Any:
+    names, codes = as_categories(labels)
+    shades = [*colors(len(names)), MISSING]  # the last is that of code -1
+    if (codes < 0).any():
+        names = [*names, "missing"]
+    n_columns = -(-len(names) // _LEGEND_ROWS)
+    ax = new_axes(ax, size=(4.2 + n_columns * room_for(names), 3.8))
+    ax.scatter(*Y.T, c=[shades[k] for k in codes], **marks)  # in the data's order: none on top
+    line = load_extra("matplotlib.lines", "plot").Line2D
+    handles = [line([], [], marker="o", linestyle="", color=c) for c in shades[: len(names)]]
+    ax.legend(
+        handles,
+        [name.replace("$", r"\$") for name in names],
+        title=name or None,
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        ncols=n_columns,
+        frameon=False,
+        handletextpad=0.2,
+    )
+    return ax
+
+
+def _with_bar(ax: Any, Y: FloatArray, values: Any, name: str, marks: dict[str, Any]) -> None:
+    cmap = load_extra("matplotlib", "plot").colormaps.get_cmap(marks["cmap"])
+    marks = marks | {"cmap": cmap.with_extremes(bad=MISSING), "plotnonfinite": True}
+    drawn = ax.scatter(*Y.T, c=values, **marks)
+    known = values[np.isfinite(values)]
+    beyond = (known < drawn.norm.vmin).any() + 2 * (known > drawn.norm.vmax).any()
+    extend = ("neither", "min", "max", "both")[beyond]
+    ax.figure.colorbar(drawn, ax=ax, label=name, shrink=0.8, extend=extend)
+
+
+def _marks(n: int, size: float | None) -> dict[str, Any]:
+    area = mark_size(n) if size is None else size
+    return {"s": area, "linewidths": 0, "rasterized": n >= RASTERISED_FROM}
+
+
+def _layout(Y: Any) -> FloatArray:
+    Y = as_array(_coordinates(Y), "the layout")
+    if Y.shape[1] < 2:
+        raise InvalidInputError(f"a layout needs two columns, got shape {Y.shape}")
+    return np.asarray(Y[:, :2], dtype=np.float64)
+
+
+def _coordinates(Y: Any) -> Any:
+    """The array itself, or the `embedding_` of a fitted estimator."""
+    if hasattr(Y, "embedding_"):
+        return Y.embedding_
+    if hasattr(Y, "matrix"):
+        raise InvalidInputError(
+            "this is an affinity, and a layout is needed; sparrot.Eigenmaps(affinity='precomputed')"
+            ".fit_transform(W) makes one"
+        )
+    if hasattr(Y, "fit"):
+        raise InvalidInputError(
+            f"this {type(Y).__name__} has no embedding_; fit it first, or pass the coordinates, as "
+            "fit_transform returns them"
+        )
+    return Y
+
+
+def _require_each(entries: Any, n: int, name: str) -> None:
+    shape = np.shape(entries)
+    if shape != (n,):
+        raise InvalidInputError(f"{name} must be one for each of {n} points, got shape {shape}")
+
+
+def _numbers(values: Any, n: int, name: str) -> FloatArray:
+    _require_each(values, n, name)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{name} must be {n} numbers: {error}; categories go into labels"
+        ) from error

@@ -1,1 +1,0 @@
-"""The figures of the paper: one module an experiment, with a `draw(numbers)`."""

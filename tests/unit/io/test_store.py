@@ -1,0 +1,218 @@
+import anndata
+import numpy as np
+import pytest
+import scanpy as sc
+from sklearn.neighbors import KNeighborsTransformer
+
+import sparrot
+from problems import points
+from sparrot.errors import InvalidInputError
+
+FIELDS = ("kind", "mean_cost", "metric", "eps", "q", "certificate", "history", "solver", "n_solves")
+MAKERS = {
+    "qot": lambda X: sparrot.qot(X, 0.5),
+    "approximate qot": lambda X: sparrot.qot(
+        X, 0.5, search="approximate", neighbors=KNeighborsTransformer(n_neighbors=30)
+    ),
+    "eot": sparrot.eot,
+    "sparse eot": lambda X: sparrot.eot(X, 0.1, drop=1e-3),
+    "tsallis": lambda X: sparrot.tsallis(X, 0.5, q=0.3),
+    "knn": sparrot.knn,
+    "project": lambda X: sparrot.project(X @ X.T),
+}
+
+
+def assert_same(a, b):
+    assert type(a.matrix) is type(b.matrix)
+    assert a.matrix.dtype == b.matrix.dtype
+    assert abs(a.matrix - b.matrix).max() == 0
+    assert np.array_equal(a.potential, b.potential)
+    for name in FIELDS:
+        assert getattr(a, name) == getattr(b, name), name
+    assert b.hollow is a.hollow
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_what_is_saved_is_loaded(tmp_path, kind, suffix):
+    X = points("gaussian", 60)
+    a = MAKERS[kind](X)
+    path = tmp_path / f"a{suffix}"
+    sparrot.save(a, path)
+    b = sparrot.load(path)
+    if suffix == ".h5ad":  # AnnData holds sparse matrices
+        assert abs(a.matrix - b.matrix).max() == 0
+        assert np.array_equal(a.potential, b.potential)
+    else:
+        assert_same(a, b)
+    assert list(tmp_path.iterdir()) == [path]
+    if a.certificate is not None:
+        assert b.certificate == a.certificate
+        assert (b.certificate.missed_rows > 0) == (kind == "approximate qot")
+    if kind == "qot":
+        assert b.check(X).violation <= 1e-10
+        with pytest.raises(ValueError, match="read-only"):
+            b.potential[0] = 1
+
+
+def test_the_file_holds_plain_arrays_only(tmp_path):
+    path = tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(points("gaussian", 50)), path)
+    with np.load(path, allow_pickle=False) as file:
+        assert all(file[name].dtype.kind in "biufU" for name in file.files)
+        assert int(file["schema"]) == 1
+
+
+def spoilt(path, tmp_path, **changes):
+    with np.load(path) as file:
+        arrays = dict(file) | changes
+    other = tmp_path / "other.npz"
+    np.savez(other, **{name: a for name, a in arrays.items() if a is not None})
+    return other
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schema": 2}, "schema 2, and this version of sparrot reads schema 1"),
+        ({"schema": None}, "no affinity that sparrot saved"),
+        ({"kind": None, "q": None}, "lacks kind, q"),
+        ({"matrix_data": None}, "lacks matrix_data"),
+        ({"matrix_indices": np.full(3, 10**6)}, "damaged"),
+        ({"matrix_indptr": np.zeros(3, int)}, "damaged"),
+        ({"potential": np.zeros(3)}, r"potential of shape \(3,\)"),
+        ({"kind": np.array([{}])}, "allow_pickle=False"),
+    ],
+)
+def test_wrong_files_are_named(tmp_path, changes, message):
+    path = tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(points("gaussian", 50)), path)
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.load(spoilt(path, tmp_path, **changes))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
+def test_truncated_and_missing_files_are_errors(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    sparrot.save(sparrot.qot(points("gaussian", 200)), path)
+    whole = path.read_bytes()
+    for length in (0, 10, len(whole) // 2, len(whole) - 10):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InvalidInputError, match="not a whole"):
+            sparrot.load(path)
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        sparrot.load(tmp_path / f"b{suffix}")
+
+
+def test_a_flipped_bit_is_noticed(tmp_path):
+    path = tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(points("gaussian", 200)), path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(InvalidInputError, match="not a whole"):
+        sparrot.load(path)
+
+
+def test_an_existing_h5ad_file_keeps_what_it_has(tmp_path):
+    X = points("gaussian", 60)
+    path = tmp_path / "cells.h5ad"
+    cells = anndata.AnnData(X, uns={"color": "red"}, obsm={"X_pca": X[:, :2]})
+    cells.obs["type"] = "b"
+    cells.write_h5ad(path)
+    a = sparrot.qot(X)
+    sparrot.save(a, path)
+    sparrot.save(sparrot.qot(X, 0.3), path, key="small")
+    again = anndata.read_h5ad(path)
+    assert np.array_equal(again.X, X)
+    assert again.uns["color"] == "red"
+    assert again.obs["type"].tolist() == ["b"] * 60
+    parts = ("connectivities", "distances")
+    assert set(again.obsp) == {f"{key}_{part}" for key in ("sparrot", "small") for part in parts}
+    assert_same(a, sparrot.load(path, key="sparrot"))
+    with pytest.raises(InvalidInputError, match=r"2 affinities of sparrot \(.*\); name one"):
+        sparrot.load(path)
+    with pytest.raises(InvalidInputError, match="60 cells and the affinity 50 points"):
+        sparrot.save(sparrot.qot(X[:50]), path)
+    assert np.array_equal(anndata.read_h5ad(path).X, X)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    a = sparrot.qot(points("gaussian", 50))
+    sparrot.save(a, path)
+
+    def fail(file, **arrays):
+        file.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="disk full"):
+        sparrot.save(a, path)
+    assert_same(a, sparrot.load(path))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_wrong_arguments_are_named(tmp_path):
+    a = sparrot.qot(points("gaussian", 50))
+    with pytest.raises(InvalidInputError, match=r"\.npz or \.h5ad"):
+        sparrot.save(a, tmp_path / "a.pkl")
+    with pytest.raises(InvalidInputError, match="got csr_array"):
+        sparrot.save(a.matrix, tmp_path / "a.npz")
+    sparrot.save(a, tmp_path / "a.npz")
+    with pytest.raises(InvalidInputError, match=r"key is for \.h5ad"):
+        sparrot.load(tmp_path / "a.npz", key="x")
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.h5ad"])
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, name):
+    a = sparrot.qot(np.random.default_rng(0).standard_normal((20, 3)))
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*typo to save into"):
+        sparrot.save(a, tmp_path / "typo" / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("use_rep", [None, "X", "X_pca"])
+def test_the_tools_of_scanpy_read_a_saved_graph(tmp_path, use_rep):
+    X = points("gaussian", 100)
+    cells = anndata.AnnData(np.hstack([X, np.ones((100, 60))]), obsm={"X_pca": X})
+    cells.write_h5ad(tmp_path / "a.h5ad")
+    made_from = cells.X if use_rep == "X" else X
+    sparrot.save(sparrot.qot(made_from, perplexity=20), tmp_path / "a.h5ad", use_rep=use_rep)
+    adata = anndata.read_h5ad(tmp_path / "a.h5ad")
+    sc.tl.leiden(adata, neighbors_key="sparrot", flavor="igraph", n_iterations=2, directed=False)
+    sc.tl.louvain(adata, neighbors_key="sparrot", flavor="igraph")
+    sc.tl.paga(adata, groups="leiden", neighbors_key="sparrot")
+    sc.tl.diffmap(adata, neighbors_key="sparrot")
+    assert list(adata.obsm) == ["X_pca", "X_diffmap"]
+    params, D = adata.uns["sparrot"]["params"], adata.obsp["sparrot_distances"]
+    assert params["use_rep"] == (use_rep or "X")
+    assert params["metric"] == "euclidean"
+    assert set(np.diff(D.indptr)) == {params["n_neighbors"] - 1}
+    if use_rep is not None:
+        i = np.repeat(np.arange(100), 14)
+        assert D.data == pytest.approx(np.linalg.norm((X[i] - X[D.indices]), axis=1), rel=1e-6)
+
+
+def test_without_points_the_strongest_neighbors_stand_for_the_nearest(tmp_path):
+    a = sparrot.qot(points("gaussian", 60), perplexity=20)
+    sparrot.save(a, tmp_path / "a.h5ad")
+    D, W = anndata.read_h5ad(tmp_path / "a.h5ad").obsp["sparrot_distances"], a.matrix.toarray()
+    k = D.indptr[1]
+    assert k == min(14, (W > 0).sum(axis=1).min()) > 1
+    for i in range(60):
+        kept = D.indices[D.indptr[i] : D.indptr[i + 1]]
+        assert sorted(W[i, kept]) == sorted(W[i])[-k:]
+        assert 1 - D[i, kept].toarray()[0] == pytest.approx(W[i, kept] / W.max(), abs=1e-15)
+
+
+def test_a_representation_that_is_not_the_data_is_refused(tmp_path):
+    X, path = points("gaussian", 60), tmp_path / "a.h5ad"
+    a = sparrot.qot(X)
+    with pytest.raises(InvalidInputError, match=r"file that exists, and .* is none"):
+        sparrot.save(a, path, use_rep="X")
+    anndata.AnnData(X[::-1].copy()).write_h5ad(path)
+    with pytest.raises(InvalidInputError, match="X is not the data of this affinity"):
+        sparrot.save(a, path, use_rep="X")
+    with pytest.raises(InvalidInputError, match="has no 'obsm/X_pca'; array= may be X"):
+        sparrot.save(a, path, use_rep="X_pca")

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+import sparrot
+from problems import half_squared, points
+from sparrot.cost import PointCost
+from sparrot.engine import Threads
+from sparrot.ot import QUADRATIC, Support, screen
+from sparrot.ot._dual import DenseDual, SparseDual
+from sparrot.ot._newton import newton
+
+
+@pytest.fixture
+def duals():
+    X = points("gaussian", 80)
+    cost = PointCost(X)
+    C = half_squared(X) / cost.unit
+    np.fill_diagonal(C, np.inf)
+    r = np.full(80, 0.6)
+    with Threads(2) as threads:
+        support = Support.of(screen(cost, r, threads), 80)
+        ghosts = SparseDual(support, r, np.full(80, 5.0), QUADRATIC, 1.0, threads)
+        yield {"dense": DenseDual(C, QUADRATIC, 1.0, threads), "sparse": ghosts}
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_gradient_and_hessian_are_derivatives(duals, kind):
+    dual = duals[kind]
+    rng = np.random.default_rng(0)
+    u, x = 0.45 + 0.3 * rng.random(80), rng.standard_normal(80)
+    t = 1e-6
+    state = dual.state(u)
+    H_x = state.diagonal * x + state.adjacency(x)
+    there, back = dual.state(u + t * x), dual.state(u - t * x)
+    assert (there.value - back.value) / (2 * t) == pytest.approx(state.gradient @ x, rel=1e-6)
+    # Few kinks lie within t: the difference quotient is the Hessian but for those.
+    error = (there.gradient - back.gradient) / (2 * t) - H_x
+    assert np.median(np.abs(error)) <= 1e-6
+
+
+def test_below_the_ceilings_sparse_and_dense_are_the_same(duals):
+    u = 0.3 + 0.3 * np.random.default_rng(0).random(80)
+    dense, sparse = duals["dense"].state(u), duals["sparse"].state(u)
+    assert sparse.value == pytest.approx(dense.value)
+    assert sparse.gradient == pytest.approx(dense.gradient)
+    assert np.array_equal(sparse.diagonal, dense.diagonal)
+
+
+def test_ghosts_bound_an_infeasible_problem():
+    X = points("gaussian", 80)
+    cost = PointCost(X)
+    r = np.full(80, 0.1)  # far too low: hardly a pair is left
+    with Threads(1) as threads:
+        support = Support.of(screen(cost, r, threads), 80)
+        dual = SparseDual(support, r, np.full(80, 10.0), QUADRATIC, 1.0, threads)
+        result = newton(dual, np.zeros(80), 1e-9, 100)
+    assert result.error <= 1e-9
+    assert (result.u <= 0.1 + 1 / 10 + 1e-9).all()
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_lonely_rows_are_lifted(duals, kind):
+    start = np.full(80, -50.0)
+    result = newton(duals[kind], start, 1e-9, 100)
+    assert result.error <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_answer_that_is_far_along_an_all_but_bipartite_graph_is_reached(seed):
+    n, k = 300, 149
+    rng = np.random.default_rng(seed)
+    C = rng.random((n, n))
+    C = C + C.T
+    C[:k, :k] += 50
+    C[k:, k:] += 50
+    np.fill_diagonal(C, 0)
+    for start in (np.zeros(n), np.sort(C, axis=1)[:, 1] / 2):
+        a = sparrot.qot(C, 1e-3, metric="precomputed", potential=start)
+        assert a.certificate.marginal_error <= 1e-8
+        assert a.n_iter < 120

@@ -1,0 +1,285 @@
+"""Sets too large to look at every pair, and runs too long to lose."""
+
+import logging
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
+
+import sparrot
+from problems import half_squared, points
+from sparrot.affinity._diagnostics import signs_of_poor_choice
+from sparrot.affinity._scale import Scale
+from sparrot.cost import PointCost
+from sparrot.engine import Threads
+from sparrot.ot import QUADRATIC, Certificate, Pool, _pool as pool, _sparse as sparse, sampled
+from sparrot.ot._active_set import Budget
+from sparrot.ot._pooled import PooledSet
+
+
+def few_neighbors():
+    return KNeighborsTransformer(n_neighbors=6)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "most"),
+    [("gaussian", 6, 0.25), ("gaussian", 15, 0.1), ("swiss-roll", 6, 0.1), ("digits", 6, 0.1)],
+)
+def test_approximate_rows_sum_to_one_and_are_nearly_the_exact_ones(name, k, most):
+    X = points(name, 1500)
+    exact = sparrot.qot(X, perplexity=12)
+    neighbors = KNeighborsTransformer(n_neighbors=k)
+    a = sparrot.qot(X, exact.relative_eps, search="approximate", neighbors=neighbors)
+    assert a.certificate.marginal_error <= 1e-8
+    assert not a.certificate.exact
+    assert abs(a.matrix - exact.matrix).sum(axis=1).mean() < most
+    assert abs(a.matrix - a.matrix.T).max() == 0
+
+
+@pytest.mark.parametrize("k", [2, 6, 40])
+def test_the_bound_on_missed_rows_is_above_the_truth(k):
+    X = points("gaussian", 1800)
+    a = sparrot.qot(X, search="approximate", neighbors=KNeighborsTransformer(n_neighbors=k))
+    C = np.square(X[:, None] - X).sum(axis=2) / 2
+    score = a.potential[:, None] + a.potential - C
+    np.fill_diagonal(score, -np.inf)
+    missed = ((score > 1e-9) & (a.matrix.toarray() == 0)).any(axis=1).mean()
+    assert missed <= a.certificate.missed_rows <= missed + 0.05
+    assert a.certificate.pairs_checked == 1000 * 1799 - 1000 * 999 // 2
+
+
+def test_a_pool_says_that_it_grows_and_may_be_stopped():
+    def stop(progress):
+        if progress.stage == "growing" and progress.n_pairs > 0:
+            raise InterruptedTestError
+
+    with pytest.raises(InterruptedTestError):
+        sparrot.qot(
+            points("gaussian", 1500),
+            search="approximate",
+            neighbors=few_neighbors(),
+            progress=stop,
+        )
+
+
+def test_without_the_hollow_constraint_the_points_themselves_are_counted():
+    X = points("gaussian", 1800)
+    arguments = {"search": "approximate", "neighbors": few_neighbors()}
+    checked = [
+        sparrot.qot(X, 0.5, hollow=hollow, **arguments).certificate.pairs_checked
+        for hollow in (True, False)
+    ]
+    assert checked[1] - checked[0] == 1000
+
+
+def test_a_pool_grows_by_neighbors_of_neighbors():
+    X = points("swiss-roll", 1600)
+    graph = KNeighborsTransformer(n_neighbors=4).fit_transform(X)
+    with Threads(2) as threads:
+        pool = Pool(PointCost(X), graph, threads)
+        r = np.full(1600, 0.01)
+        plan = abs(graph + graph.T).tocsr()
+        before = {*zip(pool.pairs.i.tolist(), pool.pairs.j.tolist(), strict=True)}
+        new = pool.grow(plan, r)
+        after = {*zip(pool.pairs.i.tolist(), pool.pairs.j.tolist(), strict=True)}
+        again = pool.grow(plan, r)
+    A = plan.toarray() > 0
+    shared = np.triu(A @ A, 1) & (PointCost(X).dense() < 0.02)
+    expected = {*zip(*(x.tolist() for x in np.nonzero(shared)), strict=True)} - before
+    assert after - before == expected
+    assert new == len(expected) > 100
+    assert again == 0
+
+
+def test_auto_is_exact_for_few_points_and_says_so(caplog):
+    with caplog.at_level(logging.INFO, "sparrot"):
+        a = sparrot.qot(points("gaussian", 1600), search="auto")
+    assert a.certificate.exact
+    assert "search='auto' is exact here: n^2 p = 7.7e+07" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"search": "quick"}, "search must be one of exact, approximate, auto, got 'quick'"),
+        ({"neighbors": few_neighbors()}, "neighbors is for search='approximate'"),
+        ({"search": "approximate", "neighbors": 7}, "must be a transformer"),
+        ({"search": "approximate", "metric": "manhattan"}, "works for metric='sqeuclidean'"),
+        ({"search": "approximate", "solver": "newton"}, "looks at every pair"),
+        ({"search": "approximate", "checkpoint": "a"}, "checkpoint is for search='exact'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, message):
+    with pytest.raises(sparrot.InvalidInputError, match=message):
+        sparrot.qot(points("gaussian", 100), **arguments)
+
+
+def test_the_estimator_passes_the_search_on():
+    X = points("gaussian", 1600)
+    model = sparrot.QOT(search="approximate", neighbors=few_neighbors()).fit(X)
+    assert not model.certificate_.exact
+
+
+class InterruptedTestError(Exception):
+    pass
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
+    X = points("digits", 2500)
+    path = tmp_path / "run.npz"
+    stages = []
+
+    def stop_after_the_first_round(progress):
+        if path.exists():
+            raise InterruptedTestError
+
+    with pytest.raises(InterruptedTestError):
+        sparrot.qot(X, checkpoint=path, progress=stop_after_the_first_round)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    a = sparrot.qot(X, checkpoint=path, progress=lambda progress: stages.append(progress.stage))
+    assert "extending" not in stages  # it did not begin again
+    assert a.certificate.exact
+    assert abs(a.matrix - sparrot.qot(X).matrix).max() < 1e-6
+    b = sparrot.qot(X, 0.5, checkpoint=path)  # the pairs serve another eps
+    assert abs(b.matrix - sparrot.qot(X, 0.5).matrix).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [({"hollow": False}, {"hollow": True}), ({"hollow": True}, {"hollow": False})],
+)
+def test_a_checkpoint_of_another_constraint_is_refused(tmp_path, first, then):
+    X = points("gaussian", 1600)
+    sparrot.qot(X, checkpoint=tmp_path / "a.npz", **first)
+    with pytest.raises(sparrot.InvalidInputError, match="another value of hollow"):
+        sparrot.qot(X, checkpoint=tmp_path / "a.npz", **then)
+
+
+def test_a_checkpoint_of_another_matrix_of_costs_is_refused(tmp_path):
+    C = np.random.default_rng(0).integers(1, 50, (1600, 1600)).astype(float)
+    C = C + C.T
+    sparrot.qot(C, metric="precomputed", checkpoint=tmp_path / "a.npz")
+    with pytest.raises(sparrot.InvalidInputError, match="belongs to other points"):
+        sparrot.qot(C[::-1, ::-1] + 0.0, metric="precomputed", checkpoint=tmp_path / "a.npz")
+
+
+def test_small_problems_have_checkpoints_too(tmp_path):
+    assert (
+        sparrot.qot(points("gaussian", 100), checkpoint=tmp_path / "a.npz").solver == "active-set"
+    )
+    assert (tmp_path / "a.npz").exists()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_approximate_plan_holds_every_pair_of_its_pool(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((900, 8))
+    X[:9] *= 5
+    graph = KNeighborsTransformer(n_neighbors=3).fit_transform(X)
+    with Threads(2) as threads:
+        pool = Pool(PointCost(X), graph, threads)
+        solver = PooledSet(pool, True, threads, lambda progress: None, None)
+        found = solver.solve(QUADRATIC, 0.1, None, 1e-8, Budget(2000))
+        rng = np.random.default_rng(0)
+        sample = sampled(pool.cost, found.u, found.plan, 900, rng, threads)
+    pairs = pool.pairs
+    score = found.u[pairs.i] + found.u[pairs.j] - pairs.cost
+    assert (np.asarray(found.plan[pairs.i, pairs.j]).ravel() > 0)[score > 1e-12].all()
+    C = PointCost(X).dense()
+    missed = np.triu(found.u[:, None] + found.u - C, 1) * (found.plan.toarray() == 0)
+    assert sample.violation == pytest.approx(
+        max(missed.max(), 0.0), abs=1e-9
+    )  # all rows are checked
+
+
+def test_rows_without_any_neighbor_in_the_graph_are_found_all_the_same():
+    X = points("gaussian", 1600)
+    X[5] *= 3
+    radius = RadiusNeighborsTransformer(radius=5.5)
+    a = sparrot.qot(X, search="approximate", neighbors=radius)
+    assert a.certificate.marginal_error <= 1e-8
+
+
+def test_a_search_that_misses_much_is_said_in_a_warning():
+    X = points("gaussian", 200)
+    a = sparrot.qot(X)
+    poor = replace(a, certificate=Certificate(1e-9, 0.5, 100, exact=False, missed_rows=0.3))
+    signs = signs_of_poor_choice(poor, PointCost(X), Scale(eps=1.0))
+    assert signs[0].startswith("the approximate search may have left out pairs of up to 30% of")
+    assert signs_of_poor_choice(a, PointCost(X), Scale(eps=1.0)) == ()
+
+
+def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_path):
+    X = points("gaussian", 1600)
+    sparrot.qot(X, checkpoint=tmp_path / "a.npz")
+    with pytest.raises(sparrot.InvalidInputError, match="belongs to other points"):
+        sparrot.qot(X + np.eye(1600, 30), checkpoint=tmp_path / "a.npz")
+    half = (tmp_path / "a.npz").read_bytes()[:1000]
+    (tmp_path / "b.npz").write_bytes(half)
+    with pytest.raises(sparrot.InvalidInputError, match="is not a checkpoint"):
+        sparrot.qot(X, checkpoint=tmp_path / "b.npz")
+    assert (tmp_path / "b.npz").read_bytes() == half
+
+
+def test_more_points_than_an_exact_search_is_for_need_a_graph(monkeypatch):
+    monkeypatch.setattr(sparse, "_TOO_MANY", 1e7)
+    monkeypatch.setattr(pool, "load_extra", lambda *names: pytest.fail(f"asked for {names}"))
+    for search in ("approximate", "auto"):
+        with pytest.raises(pytest.fail.Exception, match=r"asked for .'pynndescent', 'approximate'"):
+            sparrot.qot(points("gaussian", 1600), search=search)
+
+
+def test_few_points_are_searched_exactly_unless_neighbors_are_given(caplog):
+    caplog.set_level("INFO", logger="sparrot")
+    a = sparrot.qot(points("gaussian", 1600), search="approximate")
+    assert a.certificate.exact
+    assert "search='approximate' is exact here: n^2 p = 7.7e+07" in caplog.text
+
+
+def test_a_path_may_be_approximate_too():
+    X = points("swiss-roll", 1700)
+    path = sparrot.qot_path(X, [0.05, 0.02], search="approximate", neighbors=few_neighbors())
+    for a, eps in zip(path, [0.05, 0.02], strict=True):
+        assert not a.certificate.exact
+        assert a.certificate.marginal_error <= 1e-8
+        assert abs(a.matrix - sparrot.qot(X, eps).matrix).sum() < 0.01 * len(X)
+
+
+def share_of_rows_with_a_missed_pair(a, X):
+    scores = a.potential[:, None] + a.potential - half_squared(X)
+    np.fill_diagonal(scores, -1)
+    missed = (scores > 1e-9 * a.eps) & (a.matrix.toarray() == 0)
+    return missed.any(axis=1).mean()
+
+
+def test_bounds_on_missed_rows_hold_along_a_path_and_for_a_perplexity():
+    X = np.random.default_rng(0).standard_normal((3000, 12))
+    arguments = {"search": "approximate", "neighbors": KNeighborsTransformer(n_neighbors=2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sparrot.AffinityWarning)
+        found = list(sparrot.qot_path(X, [0.1, 0.098, 0.096, 0.094], **arguments))
+        found.append(sparrot.qot(X, perplexity=15, **arguments))
+    for a in found:
+        share = share_of_rows_with_a_missed_pair(a, X)
+        assert 0 < share <= a.certificate.missed_rows < 2 * share + 0.01
+        assert a.certificate.violation > 0
+
+
+def test_a_pool_that_does_not_fit_in_memory_is_refused():
+    X = points("swiss-roll", 3000)
+    with pytest.raises(sparrot.NotEnoughMemoryError, match="pairs of 3000 points"):
+        sparrot.qot(X, 1.0, search="approximate", neighbors=few_neighbors(), max_memory=5e6)
+
+
+def test_huge_potentials_are_a_poor_start_but_no_error():
+    X = points("gaussian", 1600)
+    a = sparrot.qot(X, 0.5, potential=np.full(1600, 1e300))
+    assert abs(a.matrix - sparrot.qot(X, 0.5).matrix).max() < 1e-7
+
+
+def test_rounding_is_named_where_it_keeps_newton_from_its_aim():
+    X = np.random.default_rng(0).random((200, 2))
+    with pytest.raises(sparrot.NotConvergedError, match="rounding alone makes"):
+        sparrot.qot(X, 1e-13)

@@ -1,0 +1,133 @@
+"""Verdicts on numbers that are known."""
+
+import numpy as np
+import pytest
+
+from sparrot.paper import _marks as marks, robustness, torus
+from sparrot.paper._angles import judged
+from sparrot.paper.mixture_claims import claims as mixture_claims, jumps
+from sparrot.paper.single_cell_claims import claims as cell_claims
+from sparrot.paper.spiral_claims import Measured, by_both
+
+
+def correlations(found, seeds=(0, 1)):
+    return {
+        "missing": [],
+        "sets": {"arabidopsis": {}},
+        "correlations": [
+            {"set": "arabidopsis", "method": m, "seed": s, "lineage": name, "correlation": r[s]}
+            for m, lineages in found.items()
+            for name, r in lineages.items()
+            for s in seeds
+        ],
+    }
+
+
+def test_a_lineage_is_missed_only_by_a_margin_and_in_the_mean_over_samples():
+    qot = {"a": (0.5, 0.7), "b": (0.5, 0.5)}
+    clear = {"a": (0.5, 0.7), "b": (-0.5, 0.5)}  # level in one sample, far below in the other
+    close = {"a": (0.5, 0.5), "b": (0.45, 0.45)}
+    agreement, missed = cell_claims(correlations({"QOT": qot, "EOT": clear, "k-NN": clear}))
+    assert agreement.holds
+    assert missed.holds
+    _, missed = cell_claims(correlations({"QOT": qot, "EOT": clear, "k-NN": close}))
+    assert missed.holds is False
+    assert "k-NN is lower than QOT by 0.05" in missed.reason
+
+
+def test_the_verdict_on_angles_is_by_the_ten_and_says_what_whole_pairs_find():
+    found = {"angle": Measured("0.2", False, "too large"), "whole": Measured("0.1", True, "")}
+    claim = by_both("near", "near", "at most 0.15", lambda key: found[key])
+    assert claim.holds is False
+    assert claim.ours == "0.2; to whole pairs: 0.1"
+    assert claim.reason == "too large; to whole pairs it holds"
+
+
+def test_ten_vectors_that_keep_the_other_half_of_a_pair_are_off_by_a_tenth_of_a_right_angle():
+    ring = np.eye(12)[:, :11]
+    other_half = np.eye(12)[:, [*range(9), 10]]
+    found = judged(other_half, ring)
+    assert found["angle"] == pytest.approx(np.pi / 20)
+    assert found["whole"] == pytest.approx(0, abs=1e-7)
+
+
+def test_the_slope_of_noise_is_fitted_in_high_dimension_only():
+    rows = [
+        {"affinity": "QOT", "p": p, "change": change}
+        for p, change in ((10, 1.0), (100, 1.0), (1000, 1.0), (10_000, 10**-0.5))
+    ]
+    assert robustness.decay(rows, "QOT") == pytest.approx(-0.5)
+    assert robustness.decay(rows[:3], "QOT") is None
+
+
+def operator(means, limit=1.0):
+    noise = np.array([-0.01, 0.0, 0.01])
+    return {
+        "limit": limit,
+        "operator": [
+            {"alpha": alpha, "n": n, "value": float(mean + e), "level": 0.2}
+            for alpha, by_n in means.items()
+            for n, mean in zip((100, 1000), by_n, strict=True)
+            for e in noise * (4 if alpha < 1.5 else 1)
+        ],
+    }
+
+
+def test_a_value_that_still_moves_has_not_stabilised():
+    others = {1.75: (1.0, 1.0), 1.25: (1.0, 1.0)}
+    assert torus.claims(operator({2.0: (-0.3, -0.25)} | others))[0].holds
+    moving = torus.claims(operator({2.0: (-0.45, -0.25)} | others))[0]
+    assert moving.holds is False
+    assert "change 0.20" in moving.reason
+
+
+def test_means_that_all_lie_on_one_side_of_the_limit_are_called_a_bias():
+    similar = torus.claims(operator({2.0: (0, 0), 1.75: (1.4, 1.3), 1.25: (1.4, 0.9)}))[1]
+    assert similar.holds is False
+    assert "2 of the 2 means over N are above the limit: a bias" in similar.reason
+
+
+def test_only_a_fall_and_a_rise_make_a_method_unstable():
+    assert jumps([0.1, 0.5, 0.9]) == pytest.approx((0.8, 0.0))
+    assert jumps([0.5, 0.0, 0.65]) == pytest.approx((0.65, 0.5))
+
+
+def components(eot):
+    shown = {m: {"perplexity": [1.0, 2.0], "nmi": 0.5} for m in ("QOT", "EOT")}
+    score = {"parameter": 1.0, "seed": 0, "nmi": 0.5, "angle": 0.5}
+    return {
+        "shown": shown | {"d": 10},
+        "spectra": [
+            {"d": d, "method": m, "index": k + 1, "value": k / 10}
+            for d in (10, 50)
+            for m in ("QOT", "EOT")
+            for k in range(10)
+        ],
+        "scores": [{"d": d, "method": m} | score for d in (10, 50) for m in ("QOT", "EOT", "k-NN")],
+        "pca": [
+            {"pca": d, "method": m} | score | {"nmi": eot[j] if m == "EOT" else 0.1 + 0.4 * (j > 0)}
+            for j, d in enumerate((2, 10, 50))
+            for m in ("QOT", "EOT", "k-NN")
+        ],
+    }
+
+
+@pytest.mark.parametrize(("eot", "unstable"), [([0.5, 0.0, 0.6], True), ([0.1, 0.3, 0.6], False)])
+def test_instability_of_eot_is_judged_by_its_own_jumps(eot, unstable):
+    claim = next(c for c in mixture_claims(components(eot)) if "unstable" in c.sentence)
+    assert claim.holds is unstable
+    assert bool(claim.reason) is not unstable
+
+
+def test_marks_of_eigenvectors():
+    labels = np.repeat([1, 2, 7, 9], 25)
+    rng = np.random.default_rng(0)
+    vectors = 1e-3 * rng.standard_normal((100, 7))
+    vectors[:, 0] += labels == 1
+    vectors[:, 1] += labels == 2
+    vectors[:25, 2] += np.linspace(-1, 1, 25)
+    vectors[:, 6] += labels == 7
+    found = marks.marks(vectors, labels)
+    assert min(found[key] for key in ("ones_23", "twos_23", "ones_234", "within_ones_4")) > 0.99
+    assert found["apart_8"] == found["apart_best"] == 1
+    assert found["ones_5"] < 0.2

@@ -1,0 +1,159 @@
+"""Every experiment at the smallest size that makes sense: numbers, claims and figures."""
+
+import json
+import re
+from dataclasses import FrozenInstanceError, replace
+from functools import cache
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+from problems import data_folder
+from sparrot.errors import MissingDataError
+from sparrot.paper import _angles as angles
+from sparrot.paper._frame import EXPERIMENTS, find_experiment, module_of
+from sparrot.paper._work import Work
+
+matplotlib.use("Agg")
+PAGE = Path(__file__).parents[3] / "docs" / "paper.md"
+TINY = {
+    "convergence": {"sizes": (20, 40)},
+    "active-set": {"sizes": (100,)},
+    "robustness": {"n": 60, "dimensions": (30, 300), "n_seeds": 2},
+    "sphere": {"n": 300, "dimensions": (1, 2), "powers": (1.0, 4.0), "n_eps": 13},
+    "torus": {"sizes": (100, 200), "n_samples": 3},
+    "spiral": {
+        "n": 80,
+        "d": 30,
+        "eps": (10.0, 1.0, 0.1),
+        "k": (3, 5),
+        "n_seeds": 1,
+        "pca": (5, 20),
+        "pca_k": 5,
+        "perplexity": 20.0,
+        "path": 3,
+    },
+    "spiral-dimensions": {"n": 80, "dimensions": (20, 40), "eps": (1.0, 0.1), "k": (3, 5)},
+    "mixture": {"n": 25, "dimensions": (5, 10), "shown": 10, "eps": (10.0, 1.0), "pca": (2, 5)},
+    "digits": {"n": 20, "eps": (10.0, 1.0), "k": (3, 5), "n_drawn": 5},
+    "single-cell": {
+        "sets": ("dentate", "arabidopsis", "pbmc"),
+        "n_others": 300,
+        "n_genes": 200,
+        "n_seeds": 1,
+    },
+    "batch-effects": {"n": 150, "n_genes": 100, "perplexity": 15.0, "n_iter": 20},
+}
+NEED_DATA = ("digits", "single-cell", "batch-effects")
+
+
+@pytest.fixture
+def _data(monkeypatch):
+    if data_folder() is not None:
+        monkeypatch.setenv("SPARROT_DATA", str(data_folder()))
+
+
+@cache
+def tiny(name):
+    """Numbers and claims of the smallest version."""
+    experiment = find_experiment(name)
+    numbers = experiment.run(replace(experiment.quick, **TINY[name]), Work())
+    return numbers, experiment.claims(numbers)
+
+
+def skip_without_data(name):
+    if name in NEED_DATA and data_folder() is None:
+        pytest.skip("no data folder; set SPARROT_DATA")
+
+
+@pytest.mark.usefixtures("_data")
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_gives_numbers_claims_and_figures(name):
+    skip_without_data(name)
+    numbers, claims = tiny(name)
+    assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
+    assert claims
+    for claim in claims:
+        assert claim.holds in (True, False, None)
+        assert claim.holds is None or type(claim.holds) is bool
+        assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
+        assert claim.holds is not False or claim.reason, claim
+    figures = import_module(f"{module_of(name)}_figure").draw(numbers)
+    for figure in figures.values():
+        labeled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
+        assert labeled
+        figure.canvas.draw()
+        matplotlib.pyplot.close(figure)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_parameters_are_frozen_and_quick_is_smaller(name):
+    experiment = find_experiment(name)
+    assert experiment.name == name
+    assert experiment.full != experiment.quick
+    field = next(iter(experiment.full.__dataclass_fields__))
+    with pytest.raises(FrozenInstanceError):
+        setattr(experiment.full, field, None)
+
+
+def test_the_reference_of_the_spiral_does_not_cut_a_pair():
+    from sparrot.datasets import make_spiral
+
+    truth = angles.reference(make_spiral(90, 20))
+    place = 2 * np.pi * np.arange(90) / 90
+    waves = [np.ones(90), *(f(k * place) for k in range(1, 6) for f in (np.cos, np.sin))]
+    assert angles.mean_principal_angle(truth, np.transpose(waves)) < 1e-6
+
+
+def test_the_figures_of_the_paper_leave_the_plots_of_results_alone():
+    import sparrot.plot
+
+    for name in EXPERIMENTS:
+        import_module(f"{module_of(name)}_figure")
+    assert all(callable(getattr(sparrot.plot, name)) for name in sparrot.plot.__all__)
+
+
+def test_the_figures_of_the_paper_only_draw_what_experiments_say():
+    import sparrot.plot.paper
+
+    for path in Path(sparrot.plot.paper.__file__).parent.glob("*.py"):
+        found = re.findall(r"\b(?:mean|std|median|average|sqrt)\(", path.read_text())
+        assert not found or path.name == "robustness.py", path.name  # which draws a guide of slope
+
+
+@pytest.mark.parametrize("name", NEED_DATA)
+def test_without_data_an_experiment_says_what_is_missing(name, monkeypatch, tmp_path):
+    def refuse(*args, **kwargs):
+        raise OSError("no network")
+
+    monkeypatch.setenv("SPARROT_DATA", str(tmp_path))
+    monkeypatch.setattr("sparrot.datasets._digits.fetch_openml", refuse)
+    experiment = find_experiment(name)
+    with pytest.raises(MissingDataError, match="SPARROT_DATA"):
+        experiment.run(experiment.quick, Work())
+
+
+@pytest.mark.usefixtures("_data")
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_page_has_the_sentences_of_the_claims(name):
+    skip_without_data(name)
+    page = PAGE.read_text()
+    section = page.split(f"\n({name})=\n## ")[1].split("\n## ")[0]
+    sentences = {claim.sentence for claim in tiny(name)[1]}
+    rows = [line.split(" | ")[0][2:] for line in section.splitlines() if line.startswith("| ")]
+    on_page = {row.replace("\\|", "|") for row in rows[2:]}
+    assert sentences <= on_page
+    assert name == "sphere" or on_page <= sentences  # the tiny sphere has fewer dimensions
+
+
+def test_the_page_has_the_introduction_and_the_head_that_are_written_now():
+    spec = spec_from_file_location("make_paper", PAGE.parent / "make_paper.py")
+    make_paper = module_from_spec(spec)
+    spec.loader.exec_module(make_paper)
+    page = PAGE.read_text()
+    assert page.startswith(make_paper.INTRODUCTION)
+    assert page.count(make_paper.HEAD) == len(EXPERIMENTS)

@@ -1,0 +1,556 @@
+import logging
+from functools import partial
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scanpy as sc
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsTransformer
+
+import sparrot
+from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.sc import _distances as nearest
+
+
+@pytest.fixture(scope="module")
+def pbmc():
+    return sc.datasets.pbmc68k_reduced()
+
+
+def bare(pbmc):
+    """The cells without any graph."""
+    return anndata.AnnData(
+        pbmc.X.copy(),
+        obs=pbmc.obs[["bulk_labels"]],
+        var=pbmc.var,
+        obsm={"X_pca": pbmc.obsm["X_pca"]},
+    )
+
+
+@pytest.fixture(scope="module")
+def done(pbmc):
+    adata = bare(pbmc)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    return adata
+
+
+def cloud(n=120, p=6):
+    return anndata.AnnData(np.random.default_rng(0).standard_normal((n, p)))
+
+
+@pytest.mark.parametrize("key", [None, "mine"])
+def test_all_keys_of_scanpy_are_there_and_of_the_same_kind(pbmc, key):
+    ours, theirs = bare(pbmc), bare(pbmc)
+    sparrot.sc.neighbors(ours, use_rep="X_pca", key_added=key)
+    sc.pp.neighbors(theirs, use_rep="X_pca", key_added=key, method="gauss")  # compiles nothing
+    assert set(ours.obsp) == set(theirs.obsp)
+    assert set(ours.obsm) == set(theirs.obsm)
+    uns = key or "neighbors"
+    assert set(theirs.uns) == set(ours.uns) == {uns}
+    entry, model = ours.uns[uns], theirs.uns[uns]
+    assert set(model) <= set(entry)
+    assert set(model["params"]) <= set(entry["params"])
+    for name in ("n_neighbors", "metric", "use_rep", "random_state"):
+        assert entry["params"][name] == model["params"][name]
+    assert None not in entry["params"].values()
+    for name in theirs.obsp:
+        assert type(ours.obsp[name]) is type(theirs.obsp[name]) is sp.csr_matrix
+    D, E = (a.obsp[model["distances_key"]] for a in (ours, theirs))
+    assert np.array_equal(np.diff(D.indptr), np.diff(E.indptr))
+    # Both are the 14 nearest cells; scanpy computes distances in float32.
+    assert np.sort(D.data.reshape(700, -1)) == pytest.approx(
+        np.sort(E.data.reshape(700, -1)), rel=1e-4
+    )
+
+
+def test_the_graph_is_the_affinity_and_the_potential_comes_with_it(done):
+    a = sparrot.qot(done.obsm["X_pca"], perplexity=20)
+    W = done.obsp["connectivities"]
+    assert (W != a.matrix).nnz == 0
+    assert not W.diagonal().any()
+    assert np.array_equal(done.obs["neighbors_potential"], a.potential)
+    back = sparrot.sc.affinity(done)
+    assert back.certificate == a.certificate
+    assert back.check(done.obsm["X_pca"]).violation <= 1e-9
+
+
+def test_distances_are_true_and_duplicates_stay_as_zeros():
+    X = np.repeat(1e3 + np.random.default_rng(0).standard_normal((30, 5)), 2, axis=0)
+    adata = anndata.AnnData(X)
+    sparrot.sc.neighbors(adata, 5, perplexity=8)
+    D = adata.obsp["distances"]
+    assert set(np.diff(D.indptr)) == {4}
+    i, j = np.repeat(np.arange(60), 4), D.indices
+    assert not (i == j).any()
+    assert D.data == pytest.approx(cdist(X, X)[i, j], rel=1e-12, abs=0)
+    assert (D.data.reshape(60, 4) == 0).sum(axis=1).tolist() == [1] * 60
+
+
+def test_the_tools_of_scanpy_run_unchanged(done):
+    adata = done.copy()
+    sc.tl.leiden(adata, flavor="igraph", n_iterations=2, directed=False, random_state=0)
+    sc.tl.louvain(adata, flavor="igraph")
+    sc.tl.paga(adata, groups="leiden")
+    sc.tl.diffmap(adata)
+    adata.uns["iroot"] = 0
+    sc.tl.dpt(adata)
+    n = adata.obs["leiden"].nunique()
+    assert 2 <= n <= 60
+    assert adata.uns["paga"]["connectivities"].shape == (n, n)
+    assert np.isfinite(adata.obs["dpt_pseudotime"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:In the future, the default backend for leiden:FutureWarning")
+def test_leidenalg_runs_on_a_graph_under_another_key(pbmc):
+    adata = bare(pbmc)
+    sparrot.sc.neighbors(adata, eps=0.5, use_rep="X_pca", key_added="qot")
+    sc.tl.leiden(adata, neighbors_key="qot", resolution=0.5)
+    assert adata.obs["leiden"].nunique() >= 2
+    assert adata.uns["qot"]["params"]["eps"] == 0.5
+
+
+def test_the_diffusion_map_is_ordered_by_the_algebraically_largest_eigenvalues():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, perplexity=4)  # few neighbors: negative eigenvalues of size 0.9
+    sparrot.sc.diffmap(adata, n_comps=10)
+    expected = np.linalg.eigvalsh(adata.obsp["connectivities"].toarray())
+    assert expected[0] < -0.5
+    assert adata.uns["diffmap_evals"] == pytest.approx(expected[::-1][:10], abs=1e-8)
+    V = adata.obsm["X_diffmap"]
+    assert V[:, 0] == pytest.approx(np.full(120, 120**-0.5), abs=1e-6)
+    sc.tl.diffmap(adata, n_comps=10)
+    assert adata.uns["diffmap_evals"].min() < 0  # what scanpy's own does
+
+
+def test_pieces_and_slow_components_are_told(caplog):
+    adata = cloud(80)
+    adata.X[40:] += 100
+    sparrot.sc.neighbors(adata, perplexity=10)
+    with pytest.warns(AffinityWarning, match="2 connected components"):
+        sparrot.sc.diffmap(adata, n_comps=3)
+    ring = sp.csr_matrix(sp.eye(400, k=1) + sp.eye(400, k=399))
+    slow = anndata.AnnData(np.zeros((400, 1)), obsp={"connectivities": (ring + ring.T) / 2})
+    slow.uns["neighbors"] = {"connectivities_key": "connectivities"}
+    sparrot.sc.diffmap(slow, n_comps=4)
+    assert "stationary" in caplog.text
+
+
+def test_tsne_writes_the_keys_of_scanpy():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, perplexity=10)
+    quick = {"n_iter": 30, "early_exaggeration_iter": 30, "copy": True}
+    one = sparrot.sc.tsne(adata, **quick)
+    two = sparrot.sc.tsne(adata, key_added="t", **quick)
+    assert one.obsm["X_tsne"].shape == (120, 2)
+    assert np.array_equal(one.obsm["X_tsne"], two.obsm["t"])
+    assert one.uns["tsne"]["params"] == two.uns["t"]["params"]
+    assert not adata.obsm
+
+
+def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((100, 80)) * (rng.random((100, 80)) < 0.3)
+    adata = anndata.AnnData(sp.csr_matrix(dense))
+    with caplog.at_level(logging.INFO):
+        sparrot.sc.neighbors(adata, perplexity=10)
+    assert not [r for r in caplog.records if r.levelno > logging.INFO]
+    assert "50 principal components" in caplog.text
+    assert "robustness" in caplog.text
+    assert adata.obsm["X_pca"].shape == (100, 50)
+    assert adata.varm["PCs"].shape == (80, 50)
+    assert adata.uns["neighbors"]["params"]["n_pcs"] == 50
+    caplog.clear()
+    sparrot.sc.neighbors(adata, perplexity=10, use_rep="X")
+    assert not caplog.text
+    assert (adata.obsp["connectivities"] != sparrot.qot(dense, perplexity=10).matrix).nnz == 0
+
+
+def test_principal_components_of_the_user_are_not_replaced():
+    adata = cloud(100, 80)
+    own = np.random.default_rng(1).standard_normal((100, 10))
+    adata.obsm["X_pca"] = own
+    adata.uns["pca"] = {"mine": 1}
+    with pytest.raises(InvalidInputError, match="has 10 principal components, fewer than n_pcs=20"):
+        sparrot.sc.neighbors(adata, perplexity=10, n_pcs=20)
+    sparrot.sc.neighbors(adata, perplexity=10)
+    assert np.array_equal(adata.obsm["X_pca"], own)
+    assert adata.uns["pca"] == {"mine": 1}
+    assert (adata.obsp["connectivities"] != sparrot.qot(own, perplexity=10).matrix).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"perplexity": 1000}, {"max_iter": 1}, {"kind": "knn"}, {"metric": "nearness"}]
+)
+def test_what_fails_leaves_no_trace(options):
+    adata = cloud(100, 80)
+    with pytest.raises(sparrot.SparrotError):
+        sparrot.sc.neighbors(adata, **options)
+    assert not [*adata.obsm, *adata.varm, *adata.obsp, *adata.uns, *adata.obs]
+
+
+def test_too_few_neighbors_are_refused_before_anything_is_solved(monkeypatch):
+    monkeypatch.setattr(sparrot.sc, "choose", lambda *_: pytest.fail("started"))
+    with pytest.raises(InvalidInputError, match="at least 2"):
+        sparrot.sc.neighbors(cloud(), 1)
+
+
+def test_layers_stand_in_for_the_matrix():
+    adata = cloud()
+    adata.layers["raw"] = sp.csr_matrix(np.abs(adata.X))
+    sparrot.sc.neighbors(adata, layer="raw")
+    W = sparrot.qot(np.abs(adata.X), perplexity=30).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0
+    assert adata.uns["neighbors"]["params"]["layer"] == "raw"
+    wide = cloud(60, 70)
+    wide.layers["raw"] = np.abs(wide.X)
+    sparrot.sc.neighbors(wide, layer="raw", perplexity=10, n_pcs=20)
+    assert wide.obsm["X_pca_raw"].shape == (60, 20)
+    assert wide.uns["neighbors"]["params"]["use_rep"] == "X_pca_raw"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_backed_data_gives_the_same_graph(tmp_path, form):
+    adata = cloud(90, 60)
+    adata.X = form(adata.X)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    for use_rep in ("X", None):
+        for each in (backed, adata):
+            sparrot.sc.neighbors(each, perplexity=10, use_rep=use_rep)
+        assert (backed.obsp["connectivities"] != adata.obsp["connectivities"]).nnz == 0
+    assert backed.isbacked
+    backed.file.close()
+
+
+def test_h5ad_files_hold_everything(tmp_path, done):
+    path = tmp_path / "cells.h5ad"
+    done.write_h5ad(path)
+    again = anndata.read_h5ad(path)
+    a, b = sparrot.sc.affinity(done), sparrot.sc.affinity(again)
+    assert (a.matrix != b.matrix).nnz == 0
+    assert (a.kind, a.eps, a.certificate, a.history) == (b.kind, b.eps, b.certificate, b.history)
+    assert np.array_equal(a.potential, sparrot.load(path).potential)
+
+
+def test_copies_views_and_other_kinds():
+    adata = cloud()
+    other = sparrot.sc.neighbors(adata, kind="eot", perplexity=10, copy=True)
+    assert not adata.obsp
+    assert other.obsp["connectivities"].nnz < 120 * 119
+    view = adata[:80]
+    sparrot.sc.neighbors(view, kind="tsallis", q=0.5, perplexity=10, metric="cosine")
+    assert not view.is_view
+    assert view.uns["neighbors"]["params"]["metric"] == "cosine"
+    sparrot.sc.tsne(view, n_iter=5, early_exaggeration_iter=5)
+
+
+def test_a_changed_matrix_loses_its_certificate():
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    W = adata.obsp["connectivities"]
+    W.data[W.data < W.data.max() / 12] = 0  # as sc.tl.umap may do
+    with pytest.warns(AffinityWarning, match=r"was changed after it was made.*\(sc\.tl\.umap sets"):
+        certificate = sparrot.sc.affinity(adata).certificate
+    assert certificate.marginal_error == pytest.approx(abs(W.sum(axis=1) - 1).max())
+    assert certificate.violation == np.inf
+
+
+@pytest.mark.parametrize("tool", ["affinity", "diffmap", "tsne", "umap"])
+def test_a_part_of_the_cells_is_no_affinity(done, tool):
+    part = done[:100].copy()
+    with pytest.raises(InvalidInputError, match="was an affinity of 700 points"):
+        getattr(sparrot.sc, tool)(part)
+
+
+def test_parts_of_an_affinity_that_are_joined_lack_edges(done):
+    cells = np.arange(700)
+    parts = [done[cells < 300], done[cells >= 300]]
+    joined = anndata.concat(parts, uns_merge="same", pairwise=True)
+    with pytest.warns(AffinityWarning, match=r"\(edges are missing, as after anndata\.concat"):
+        sparrot.sc.affinity(joined)
+    with pytest.raises(InvalidInputError, match="of its points have lost all edges"):
+        sparrot.sc.diffmap(joined)
+
+
+def test_a_number_of_neighbors_alone_is_remarked_on(caplog):
+    sparrot.sc.neighbors(cloud(), 10, perplexity=20)
+    sparrot.sc.neighbors(cloud(), 10, eps=0.5)
+    sparrot.sc.neighbors(cloud())
+    assert not caplog.records
+    sparrot.sc.neighbors(cloud(), 10)
+    assert "n_neighbors=10 only affects the distances" in caplog.text
+    assert "use perplexity=" in caplog.text
+
+
+def test_the_start_of_a_layout_is_named(done):
+    message = r"a key of obsm \(X_pca\), got 'paga'"
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.umap(done, init_pos="paga")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"use_rep": "X_scvi"}, r"no obsm\['X_scvi'\]; there are none"),
+        ({"layer": "raw"}, "no layer 'raw'"),
+        ({"layer": "raw", "use_rep": "X"}, "not both"),
+        ({"n_neighbors": 1}, "at least 2"),
+        ({"n_neighbors": 500}, "from 1 to 120"),
+        ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
+        ({"perplexity": 10, "eps": 1}, "not both"),
+        ({"metric": "precomputed"}, "starts from points"),
+        ({"knn_": True}, "qot has no parameter knn_; it has eps, perplexity"),
+        ({"knn": True}, "no knn: a cell has as many neighbors as the data says, perplexity="),
+        ({"method": "umap"}, "no method: kind= chooses"),
+        ({"transformer": None}, "no transformer: .* neighbors="),
+        ({"metric_kwds": {}}, "no metric_kwds: .* metric='precomputed'"),
+        ({"random_state": 1}, "no random_state: .* deterministic"),
+        ({"hollow": False}, "affinity to themselves"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.neighbors(cloud(), **options)
+
+
+def test_tools_without_a_graph_say_what_to_run():
+    with pytest.raises(InvalidInputError, match=r"run sparrot\.sc\.neighbors"):
+        sparrot.sc.diffmap(cloud())
+    with pytest.raises(InvalidInputError, match=r"holds 0 .* sparrot\.sc\.neighbors \(and not sc"):
+        sparrot.sc.affinity(cloud())
+    with pytest.raises(InvalidInputError, match="only \\[\\]"):
+        sparrot.sc.affinity(cloud(), "mine")
+
+
+def test_what_is_no_anndata_is_named():
+    X = np.zeros((5, 2))
+    for tool in (getattr(sparrot.sc, name) for name in sparrot.sc.__all__):
+        with pytest.raises(InvalidInputError, match="adata must be an AnnData, got ndarray"):
+            tool(X)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9, 12, 31])
+def test_few_cells_get_what_there_is_and_a_word_about_it(caplog, n):
+    adata = cloud(n)
+    sparrot.sc.neighbors(adata)
+    assert "only" in caplog.text
+    assert adata.uns["neighbors"]["params"]["n_neighbors"] == min(n, 15)
+    assert adata.obsp["connectivities"].sum(axis=1) == pytest.approx(np.ones((n, 1)), abs=1e-8)
+    with pytest.raises(InvalidInputError):
+        sparrot.sc.neighbors(adata, n_neighbors=40)
+    with pytest.raises(InvalidInputError, match="perplexity must be"):
+        sparrot.sc.neighbors(adata, perplexity=30)
+
+
+def test_the_module_is_imported_by_its_name():
+    import sparrot.sc as module
+
+    assert module is sparrot.sc
+    assert set(module.__all__) == {"affinity", "diffmap", "neighbors", "tsne", "umap"}
+
+
+def test_the_diffusion_map_of_a_graph_of_scanpy_is_scanpys(pbmc):
+    adata = bare(pbmc)
+    sc.pp.neighbors(adata, use_rep="X_pca", method="gauss")
+    ours = sparrot.sc.diffmap(adata, copy=True)
+    sc.tl.diffmap(adata)
+    assert adata.uns["diffmap_evals"].min() > 0  # so the largest in size are the largest
+    # Scanpy rounds to float32. A vector is determined up to the rounding over the gap.
+    assert ours.uns["diffmap_evals"] == pytest.approx(adata.uns["diffmap_evals"], abs=1e-6)
+    gaps = -np.diff(adata.uns["diffmap_evals"][:7])
+    cosines = np.abs((ours.obsm["X_diffmap"] * adata.obsm["X_diffmap"]).sum(axis=0))[:6]
+    assert gaps.min() > 1e-3
+    assert cosines == pytest.approx(np.ones(6), abs=1e-4)
+
+
+def test_a_graph_of_an_old_file_is_found(pbmc):
+    assert "connectivities_key" not in pbmc.uns["neighbors"]
+    adata = sparrot.sc.diffmap(pbmc, n_comps=4, copy=True)
+    assert adata.obsm["X_diffmap"].shape == (700, 4)
+    with pytest.raises(InvalidInputError, match=r"no graph under uns\['mine'\]"):
+        sparrot.sc.diffmap(pbmc, neighbors_key="mine")
+
+
+@pytest.mark.parametrize("n", [3, 12, 15, 16, 40])
+def test_a_diffusion_map_of_few_cells_has_as_many_components_as_that_of_scanpy(n):
+    adata = cloud(n)
+    sparrot.sc.neighbors(adata, eps=1.0)
+    sparrot.sc.diffmap(adata)
+    ours = adata.obsm["X_diffmap"].shape
+    sc.tl.diffmap(adata)
+    assert ours == adata.obsm["X_diffmap"].shape == (n, min(n - 1, 15))
+
+
+def test_the_default_key_said_aloud_is_the_default_graph():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, key_added="neighbors")
+    assert set(adata.obsp) == {"connectivities", "distances"}
+    sc.tl.diffmap(adata, neighbors_key="neighbors")  # reads those names, and no others
+
+
+def test_components_that_nobody_computes_are_remarked_on(caplog):
+    sparrot.sc.neighbors(cloud(), n_pcs=3)
+    assert "n_pcs=3 is left aside" in caplog.text
+
+
+def test_rows_of_the_entropic_kind_miss_one_by_what_is_dropped():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, kind="eot", perplexity=10)
+    assert 0 < abs(adata.obsp["connectivities"].sum(axis=1) - 1).max() <= 1e-3
+
+
+def test_what_is_backed_is_copied_into_memory_and_its_views_are_refused(tmp_path):
+    cloud(90, 8).write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    one = sparrot.sc.neighbors(backed, copy=True)
+    part = sparrot.sc.neighbors(backed[:50], copy=True)
+    assert not one.isbacked
+    assert not backed.obsp
+    assert part.obsp["connectivities"].shape == (50, 50)
+    for tool in (sparrot.sc.neighbors, sparrot.sc.diffmap, sparrot.sc.tsne):
+        with pytest.raises(InvalidInputError, match=r"to_memory\(\) first"):
+            tool(backed[:50])
+    backed.file.close()
+
+
+def test_a_layout_has_a_seed_that_files_can_hold(tmp_path):
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    for seed in (None, np.random.RandomState(0), 0.5, True):
+        with pytest.raises(InvalidInputError, match="random_state must be an integer"):
+            sparrot.sc.tsne(adata, random_state=seed)
+    sparrot.sc.tsne(adata, random_state=np.int64(3), n_iter=5, early_exaggeration_iter=5)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["tsne"]["params"]["random_state"] == 3
+
+
+class Counted(KNeighborsTransformer):
+    searches = 0
+
+    def fit_transform(self, X, y=None):
+        Counted.searches += 1
+        return super().fit_transform(X)
+
+
+def test_an_approximate_search_is_not_followed_by_an_exact_one(monkeypatch):
+    adata = cloud(300)
+    exact = sparrot.sc.neighbors(adata, eps=0.5, copy=True)
+    monkeypatch.setattr(nearest, "nearest_others", lambda *_: pytest.fail("exact search"))
+    Counted.searches = 0
+    search = {"search": "approximate", "neighbors": Counted(n_neighbors=40)}
+    sparrot.sc.neighbors(adata, eps=0.5, **search)
+    assert Counted.searches == 1
+    a = sparrot.qot(adata.X, eps=0.5, **search)
+    assert (adata.obsp["connectivities"] != a.matrix).nnz == 0
+    # Of 40 neighbors that are exact the nearest 14 are the nearest.
+    D, E = (each.obsp["distances"] for each in (adata, exact))
+    assert np.array_equal(D.indices, E.indices)
+    assert D.data == pytest.approx(E.data, rel=1e-12)
+
+
+def test_neighbors_that_are_too_few_for_the_distances_are_sought_anew():
+    adata = cloud(300)
+    search = {"search": "approximate", "neighbors": KNeighborsTransformer(n_neighbors=10)}
+    sparrot.sc.neighbors(adata, 30, eps=0.5, **search)
+    assert set(np.diff(adata.obsp["distances"].indptr)) == {29}
+    with pytest.raises(InvalidInputError, match="must be a transformer"):
+        sparrot.sc.neighbors(adata, search="approximate", neighbors=7)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "correlation"])
+def test_the_metric_is_that_of_the_graph_and_that_of_the_distances(metric):
+    ours, theirs = cloud(), cloud()
+    sparrot.sc.neighbors(ours, 8, perplexity=10, metric=metric)
+    sc.pp.neighbors(theirs, 8, metric=metric, method="gauss")
+    cost = "sqeuclidean" if metric == "euclidean" else metric
+    W = sparrot.qot(ours.X, perplexity=10, metric=cost).matrix
+    assert (ours.obsp["connectivities"] != W).nnz == 0
+    D, E = (a.obsp["distances"] for a in (ours, theirs))
+    assert np.array_equal(D.indptr, E.indptr)
+    assert D.toarray() == pytest.approx(E.toarray(), abs=1e-5)  # scanpy's are of float32
+    # Those that count are nowhere near the tolerance.
+    assert D.data.min() > 1e-3
+    assert ours.uns["neighbors"]["params"]["metric"] == metric
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("qot", sparrot.qot),
+        ("eot", partial(sparrot.eot, drop=1e-3)),
+        ("tsallis", partial(sparrot.tsallis, q=0.3)),
+    ],
+)
+def test_every_kind_is_what_its_function_makes(kind, made):
+    adata = cloud()
+    options = {"q": 0.3} if kind == "tsallis" else {}
+    sparrot.sc.neighbors(adata, kind=kind, eps=0.2, metric="cosine", **options)
+    a = made(adata.X, eps=0.2, metric="cosine")
+    assert abs(adata.obsp["connectivities"] - a.matrix).max() == 0
+    assert np.array_equal(adata.obs["neighbors_potential"], a.potential)
+    assert adata.uns["neighbors"]["params"]["method"] == sparrot.sc.affinity(adata).kind == kind
+
+
+def test_principal_components_of_a_layer_are_those_of_the_layer():
+    adata = cloud(60, 70)
+    adata.layers["raw"] = np.abs(adata.X)
+    sparrot.sc.neighbors(adata, layer="raw", perplexity=10, n_pcs=20)
+    model = anndata.AnnData(np.abs(adata.X))
+    sc.pp.pca(model, n_comps=20)
+    assert np.array_equal(adata.obsm["X_pca_raw"], model.obsm["X_pca"])
+    assert "PCs" not in adata.varm
+    W = sparrot.qot(model.obsm["X_pca"], perplexity=10).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array, pd.DataFrame])
+@pytest.mark.parametrize("n_pcs", [None, 4])
+def test_a_representation_may_be_sparse_or_a_table(form, n_pcs):
+    dense, other = cloud(), cloud()
+    dense.obsm["R"] = dense.X
+    other.obsm["R"] = form(dense.X) if form is not pd.DataFrame else frame(dense)
+    for adata in (dense, other):
+        sparrot.sc.neighbors(adata, use_rep="R", n_pcs=n_pcs)
+    assert (dense.obsp["connectivities"] != other.obsp["connectivities"]).nnz == 0
+
+
+def frame(adata):
+    return pd.DataFrame(adata.X, index=adata.obs_names, columns=list("abcdef"))
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+def test_what_is_not_finite_is_named_by_its_place(form):
+    wide = cloud(80, 60)
+    X = np.array(wide.X)
+    X[3, 2] = np.nan
+    wide.layers["counts"] = form(X)
+    bad = anndata.AnnData(form(X), obsm={"X_pca": X[:, :10]})
+    with pytest.raises(InvalidInputError, match=r"adata\.obsm\['X_pca'\] contains NaN at row 3"):
+        sparrot.sc.neighbors(bad)
+    with pytest.raises(InvalidInputError, match=r"adata\.X contains NaN at row 3, column 2"):
+        sparrot.sc.neighbors(bad, use_rep="X")
+    with pytest.raises(InvalidInputError, match=r"adata\.layers\['counts'\] has 1 .* column '2'"):
+        sparrot.sc.neighbors(wide, layer="counts")
+    del bad.obsm["X_pca"]
+    with pytest.raises(InvalidInputError, match=r"adata\.X has 1 entries .* column '2'"):
+        sparrot.sc.neighbors(bad)
+    bad.var["highly_variable"] = np.arange(60) != 2
+    sparrot.sc.neighbors(bad, n_pcs=10)  # PCA passes that column over
+    assert np.isfinite(bad.obsm["X_pca"]).all()
+
+
+def test_a_graph_of_scanpy_takes_the_place_of_ours_and_the_other_way_round(pbmc):
+    adata, theirs = bare(pbmc), bare(pbmc)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    for cells in (adata, theirs):
+        sc.pp.neighbors(cells, use_rep="X_pca", method="gauss")
+        sparrot.sc.diffmap(cells)
+    assert (adata.obsp["connectivities"] != theirs.obsp["connectivities"]).nnz == 0
+    assert np.array_equal(adata.obsm["X_diffmap"], theirs.obsm["X_diffmap"])
+    with pytest.raises(InvalidInputError, match="holds 0 affinities"):
+        sparrot.sc.affinity(adata)
+    sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
+    assert sparrot.sc.affinity(adata).check(adata.obsm["X_pca"]).violation <= 1e-9
