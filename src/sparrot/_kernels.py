@@ -148,7 +148,9 @@ def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tuple[float, int]:
+def _c_transform(
+    s: Array, count: int, mass: float, factor: float, power: float
+) -> tuple[float, int]:
     """Solve `sum_k g([v + s_k]_+) = mass` over the first `count` scores, g(t) = (factor t)^power.
 
     Newton from the right on a convex increasing function: monotone, and finite if power is 1. The
@@ -183,17 +185,17 @@ def _level(s: Array, count: int, mass: float, factor: float, power: float) -> tu
 
 
 @njit(nogil=True, cache=True)
-def row_levels(S: Array, mass: float, factor: float, power: float, v: Array) -> None:
+def c_transform_rows(S: Array, mass: float, factor: float, power: float, v: Array) -> None:
     """Solve `sum_j g([v_i + S_ij]_+) = mass` for each row."""
     s = np.empty(S.shape[1], np.float64)
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
             s[j] = S[i, j]
-        v[i] = _level(s, len(s), mass, factor, power)[0]
+        v[i] = _c_transform(s, len(s), mass, factor, power)[0]
 
 
 @njit(nogil=True, cache=True)
-def support_levels(
+def c_transform_support(
     indptr: Array,
     indices: Array,
     cost: Array,
@@ -217,7 +219,7 @@ def support_levels(
         count = indptr[i + 1] - indptr[i]
         for a in range(count):
             s[a] = u[indices[indptr[i] + a]] - cost[indptr[i] + a]
-        v[k] = _level(s, count, mass, factor, power)[0] if count else np.inf
+        v[k] = _c_transform(s, count, mass, factor, power)[0] if count else np.inf
 
 
 @njit(nogil=True, cache=True)

@@ -292,3 +292,23 @@ def _as_symmetric(M: PointArray, metric: str) -> FloatArray:
             f"{C[i, j]:.9g} and {C[j, i]:.9g}; pass (M + M.T) / 2 if that is what you mean"
         )
     return C if largest == 0 else (C + C.T) / 2
+
+
+def as_public_metric(metric: Any) -> str:
+    """The name of a metric; `"kernel"` is the affair of `project`."""
+    if metric == "kernel" or not isinstance(metric, str):
+        raise InvalidInputError(
+            f"must be the name of a metric, got {metric!r}", parameter="metric", value=metric
+        )
+    return metric
+
+
+def require_transformer(neighbors: Any) -> None:
+    """Raise for what is no neighbors transformer."""
+    if not hasattr(neighbors, "fit_transform"):
+        raise InvalidInputError(
+            "must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
+            f"{neighbors!r}",
+            parameter="neighbors",
+            value=neighbors,
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from string import Formatter
-from typing import Any
+from typing import Any, Self
 
 Spell = Callable[[str, str], str | None]
 
@@ -127,8 +127,13 @@ class NotConvergedError(SparrotError, RuntimeError):
 
     def __init__(self, problem: str, result: Any, **parts: Any) -> None:
         super().__init__(problem, **parts)
+        self.carry(result)
+
+    def carry(self, result: Any) -> Self:
+        """Hold a result: the iterate in the form that the caller knows."""
         self.result = result
-        self.args = problem, result  # so that the error survives a process boundary
+        self.args = self.problem, result  # so that the error survives a process boundary
+        return self
 
     def __str__(self) -> str:
         """The message in the words of Python, and where the iterate is."""

@@ -19,11 +19,11 @@ from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot._validation import as_count, as_points, as_positive
 from sparrot.affinity import Affinity, perplexity as effective_neighbors, qot, qot_path
 from sparrot.affinity._diagnostics import signs_of_poor_choice
-from sparrot.affinity._scale import Scale
+from sparrot.affinity._transport import as_scale
 from sparrot.cost import make_cost
 from sparrot.engine import ProgressCallback
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.ot import Certificate
+from sparrot.ot import Certificate, Scale
 from sparrot.spectral import eigenpairs
 
 _QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
@@ -126,7 +126,7 @@ def summarize(
     >>> s.steps[s.chosen].embedding.shape, s.steps[s.chosen].components
     ((200, 4), 1)
     """
-    scale = Scale.of(eps, perplexity)
+    scale = as_scale(eps, perplexity)
     points = as_points(X, metric)
     k, d = _numbers(n_eigenvalues, n_coordinates, len(points))
     side = as_count(each_side, "each_side", 100)
@@ -145,7 +145,11 @@ def summarize(
     grid = middle * span ** (np.arange(side, -side - 1, -1) / side)
     cost = make_cost(points, metric)
     path = zip(grid, qot_path(points, grid, **options), strict=True)
-    steps = [_step(float(e), a, k, d, signs_of_poor_choice(a, cost, scale)) for e, a in path]
+    given = scale.eps is not None
+    steps = [
+        _step(float(e), a, k, d, tuple(map(str, signs_of_poor_choice(a, cost, given))))
+        for e, a in path
+    ]
     steps.reverse()
     return Summary(points.shape, metric, tol, span, cost.unit, _turned(steps, side), side, search)
 

@@ -1,9 +1,4 @@
-"""Costs below a level: what kernels of compact support need, and all they need.
-
-Affinities that people use now: k-NN graphs, kernels, and MAGIC's diffusion operator.
-
-Kernels and graphs as scikit-learn estimators.
-"""
+"""Graphs and kernels that people use now: k-NN, Gaussian, Epanechnikov, MAGIC; with estimators."""
 
 from __future__ import annotations
 
@@ -13,36 +8,24 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from sparrot._types import FloatArray, IntArray, PointArray
-from sparrot._validation import as_count, as_points, as_positive
+from sparrot._types import FloatArray, PointArray
+from sparrot._validation import (
+    as_count,
+    as_points,
+    as_positive,
+    as_public_metric,
+    require_transformer,
+)
 from sparrot.affinity._estimator import AffinityEstimator
-from sparrot.affinity._neighbors import nearest
+from sparrot.affinity._neighbors import nearest, nearest_of_graph
 from sparrot.affinity._result import Affinity
-from sparrot.affinity._transport import as_public_metric, project
-from sparrot.cost import MatrixCost, PointCost, make_cost
-from sparrot.engine import Threads, require_memory
+from sparrot.affinity._transport import project
+from sparrot.cost import Cost, make_cost
+from sparrot.engine import Run, Threads, require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.ot import compressed, screen
 
 _SMALL = 1500  # points whose dense costs are cheaper than a search
-
-
-def costs_below(cost: PointCost | MatrixCost, level: float, hollow: bool = False) -> csr_array:
-    """The costs below a level as a sparse symmetric matrix, with or without the diagonal."""
-    own = np.flatnonzero((cost.diagonal() < level) & (not hollow))
-    if cost.n <= _SMALL:
-        C = cost.dense()
-        i, j = np.nonzero(np.triu(level > C, 1))
-        found = C[i, j]
-    else:
-        with Threads() as threads:
-            pairs = screen(cost, np.full(cost.n, level / 2), threads)
-        i, j, found = pairs.i, pairs.j, pairs.cost
-    rows, columns = np.concatenate([i, j, own]), np.concatenate([j, i, own])
-    data = np.concatenate([found, found, cost.diagonal()[own]])
-    return csr_array((data, (rows, columns)), shape=(cost.n, cost.n))
-
-
 _DENSE_BYTES = 32  # for each entry of a dense kernel, all copies counted
 _FULL = 10.0  # sparse products for each entry of the result above which dense ones are faster
 _DENSE_POWER = 5000  # points up to which dense matrices are small
@@ -85,7 +68,8 @@ def knn(
         with Threads(n_jobs) as threads:
             indices, _ = nearest(cost, k, threads)
     else:
-        indices = _nearest_others(_searched(neighbors, points), k)
+        require_transformer(neighbors)
+        indices = nearest_of_graph(csr_array(neighbors.fit_transform(points)), k)
     graph = compressed(np.full(n, k), indices.ravel(), np.ones(n * k), n)
     return Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
 
@@ -120,7 +104,7 @@ def epanechnikov(
            [0.    , 0.    , 1.    ]])
     """
     if bandwidth is not None and eps is not None:
-        raise InvalidInputError("give bandwidth or eps, not both")
+        raise InvalidInputError(f"give bandwidth or eps, not both, got {bandwidth!r} and {eps!r}")
     if bandwidth is None:
         eps = 1.0 if eps is None else eps
         bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
@@ -227,36 +211,28 @@ def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float
     require_memory(
         _DENSE_BYTES * cost.n**2,
         what=f"a dense kernel of {cost.n} points",
-        remedy="sparrot.qot and sparrot.knn are sparse",
+        remedy="take {sparrot.qot} or {sparrot.knn}, which are sparse",
     )
     return cost.dense(), cost.unit, h
 
 
-def _searched(neighbors: Any, points: PointArray) -> csr_array:
-    if not hasattr(neighbors, "fit_transform"):
-        raise InvalidInputError(
-            "neighbors must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
-            f"{neighbors!r}; the number of neighbors is k"
-        )
-    return csr_array(neighbors.fit_transform(points))
+def costs_below(cost: Cost, level: float, hollow: bool = False) -> csr_array:
+    """The costs below a level as a sparse symmetric matrix, with or without the diagonal.
 
-
-def _nearest_others(graph: csr_array, k: int) -> IntArray:
-    """The k nearest in each row of a graph of distances, the point itself left out."""
-    n = graph.shape[0]
-    i = np.repeat(np.arange(n), np.diff(graph.indptr))
-    others = graph.indices != i
-    i, j, distance = i[others], graph.indices[others], graph.data[others]
-    counts = np.bincount(i, minlength=n)
-    if counts.min() < k:
-        raise InvalidInputError(
-            f"the neighbors transformer gave point {counts.argmin()} only {counts.min()} "
-            f"neighbors, and k is {k}; let it search for more"
-        )
-    order = np.lexsort((j, distance, i))
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    chosen: IntArray = j[order[starts[:, None] + np.arange(k)]]
-    return chosen
+    A kernel of compact support needs these, and no others.
+    """
+    own = np.flatnonzero((cost.diagonal() < level) & (not hollow))
+    if cost.n <= _SMALL:
+        C = cost.dense()
+        i, j = np.nonzero(np.triu(level > C, 1))
+        found = C[i, j]
+    else:
+        with Run() as run:
+            pairs = screen(cost, np.full(cost.n, level / 2), run)
+        i, j, found = pairs.i, pairs.j, pairs.cost
+    rows, columns = np.concatenate([i, j, own]), np.concatenate([j, i, own])
+    data = np.concatenate([found, found, cost.diagonal()[own]])
+    return csr_array((data, (rows, columns)), shape=(cost.n, cost.n))
 
 
 class KNN(AffinityEstimator):

@@ -1,15 +1,11 @@
-"""The nearest neighbors of every point, exactly, by tiles.
+"""Nearest neighbors: of the points themselves, in a graph, of new points; exactly, by tiles.
 
 With scores `s_ij = G_ij - h_j` (minus the cost, but for a term of the row) a product in float32 is
 a filter: the k-th largest of the lower bounds of a row is below its k-th largest score, so only the
 columns whose upper bound reaches it can be among the nearest. Exact costs put those in order.
 
-Distances to nearest points, of the points themselves and of new ones.
-
 A distance has the name that scikit-learn and scanpy give it: the cost that belongs to `"euclidean"`
 and `"sqeuclidean"` is half the squared distance, that of any other is the distance itself.
-
-Exact neighbors with the interface that scikit-learn and scanpy know.
 """
 
 from __future__ import annotations
@@ -23,12 +19,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
-from sparrot._validation import as_choice, as_count
+from sparrot._validation import as_choice, as_count, as_public_metric
 from sparrot.affinity._estimator import validated
-from sparrot.affinity._transport import as_public_metric
 from sparrot.cost import Cost, costs_to, make_cost
 from sparrot.engine import Threads
-from sparrot.ot._screening import as_slice, list_hits
+from sparrot.errors import InvalidInputError
+from sparrot.ot import as_slice, list_hits
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
 _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
@@ -60,13 +56,13 @@ def _exact_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArr
     slack = _PRODUCT_ROUNDING * (cost.shift[rows, None] + cost.shift + np.abs(C))
     slack[place, rows] = 0
     i, j = np.nonzero(kth[:, None] + 2 * slack >= C)
-    return _first(i, j.astype(np.int32), cost.pairs(rows[i], j), len(rows), k)
+    return _cheapest(i, j.astype(np.int32), cost.pairs(rows[i], j), len(rows), k)
 
 
-def _first(
+def _cheapest(
     i: IntArray, j: IntArray, C: FloatArray, n_rows: int, k: int
 ) -> tuple[IntArray, FloatArray]:
-    """The k cheapest of each row, the smaller index first among equals."""
+    """The k cheapest of each row, the smaller index first among equals; i ascends."""
     order = np.lexsort((j, C, i))
     starts = np.searchsorted(i, np.arange(n_rows))
     chosen = order[starts[:, None] + np.arange(k)]
@@ -86,7 +82,7 @@ def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, Float
     bound = _rounded(-cost.shift + margin, down=False)
     threshold = _rounded(kth - 2 * margin[rows], down=True)
     i, j = list_hits(G, bound, threshold)
-    return _first(i, j, cost.pairs(rows[i], j), n_rows, k)
+    return _cheapest(i, j, cost.pairs(rows[i], j), n_rows, k)
 
 
 def _rounded(x: FloatArray, down: bool) -> Float32Array:
@@ -158,21 +154,47 @@ def nearest_in(
     ...            "euclidean")[0].ravel()
     array([1, 0, 1, 2], dtype=int32)
     """
-    i = np.repeat(np.arange(len(X), dtype=np.int32), np.diff(graph.indptr))
-    others = graph.indices != i
-    i, j = i[others], graph.indices[others].astype(np.int32)
+    i, j, _ = _edges(graph)
     cost = make_cost(X, cost_named(distance))
-    costs = cost.pairs(i, j)
-    order = np.lexsort((j, costs, i))
-    counts = np.bincount(i, minlength=len(X))
-    enough, few = np.flatnonzero(counts >= k), np.flatnonzero(counts < k)
-    chosen = order[(np.cumsum(counts) - counts)[enough, None] + np.arange(k)]
-    indices, least = np.empty((len(X), k), np.int32), np.empty((len(X), k))
-    indices[enough], least[enough] = j[chosen], costs[chosen]
+    n_edges = np.bincount(i, minlength=len(X))
+    enough, few = np.flatnonzero(n_edges >= k), np.flatnonzero(n_edges < k)
+    indices, costs = np.empty((len(X), k), np.int32), np.empty((len(X), k))
+    known = n_edges[i] >= k
+    i, j = i[known], j[known]
+    row = np.searchsorted(enough, i)
+    indices[enough], costs[enough] = _cheapest(row, j, cost.pairs(i, j), len(enough), k)
     if len(few):
         with Threads(n_jobs) as threads:
-            indices[few], least[few] = nearest(cost, k, threads, few.astype(np.int32))
-    return indices, distances_of(cost.unit * least, distance)
+            indices[few], costs[few] = nearest(cost, k, threads, few.astype(np.int32))
+    return indices, distances_of(cost.unit * costs, distance)
+
+
+def nearest_of_graph(graph: csr_array, k: int) -> IntArray:
+    """The k nearest in each row of a graph of distances, the point itself left out.
+
+    Examples
+    --------
+    >>> nearest_of_graph(csr_array([[0, 2, 1], [2, 0, 3], [1, 3, 0]]), 1).ravel()
+    array([2, 0, 0], dtype=int32)
+    """
+    n = graph.shape[0]
+    i, j, distance = _edges(graph)
+    n_edges = np.bincount(i, minlength=n)
+    if n_edges.min() < k:
+        raise InvalidInputError(
+            f"gave point {n_edges.argmin()} only {n_edges.min()} neighbors, and k is {k}",
+            parameter="neighbors",
+            remedy="let it search for more",
+        )
+    return _cheapest(i, j, distance, n, k)[0]
+
+
+def _edges(graph: csr_array) -> tuple[IntArray, IntArray, FloatArray]:
+    """Rows (ascending), columns and values of the edges between different points."""
+    i = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+    j = graph.indices.astype(np.int32)
+    others = i != j
+    return i[others], j[others], graph.data[others]
 
 
 def nearest_of_new(
@@ -203,10 +225,7 @@ def _least(C: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     """The k least entries of each row in order: only those that reach the k-th are sorted."""
     kth = np.partition(C, k - 1, axis=1)[:, k - 1 : k]
     i, j = np.nonzero(kth >= C)
-    order = np.lexsort((C[i, j], i))  # stable, and j ascends
-    first = np.searchsorted(i, np.arange(len(C)))
-    chosen = order[first[:, None] + np.arange(k)]
-    return j[chosen].astype(np.int32), C[i[chosen], j[chosen]]
+    return _cheapest(i, j.astype(np.int32), C[i, j], len(C), k)
 
 
 class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import clone
 
 from sparrot._validation import as_choice
-from sparrot.affinity._along import PERPLEXITY_PRECISION, find_root
 from sparrot.affinity._estimator import AffinityEstimator
 from sparrot.affinity._graphs import (
     KNN,
@@ -33,15 +32,15 @@ from sparrot.affinity._graphs import (
 from sparrot.affinity._result import Affinity, perplexity
 from sparrot.affinity._transport import EOT, QOT, Tsallis, eot, qot, tsallis
 from sparrot.errors import InvalidInputError
+from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, Scale, find_root
 
-PERPLEXITY = 30.0
-_FEW_POINTS = 10  # with fewer there may be no eps for a given perplexity
 _LOG = logging.getLogger("sparrot")
 
 
 def _by_perplexity(n: int) -> dict[str, Any]:
-    """A perplexity of 30; of few points half the number of the others, of very few eps is 1."""
-    return {"perplexity": min(PERPLEXITY, (n - 1) / 2)} if n >= _FEW_POINTS else {"eps": 1.0}
+    """The default scale of transport, which is a perplexity unless points are very few."""
+    scale = Scale.default(n)
+    return {"eps": scale.eps} if scale.perplexity is None else {"perplexity": scale.perplexity}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,9 @@
-"""How many neighbors a row effectively has.
-
-The result of every affinity: a matrix that can defend itself.
-"""
+"""The result of every affinity: a matrix that can defend itself; and its effective neighbors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -17,7 +14,9 @@ from sparrot._validation import as_array, as_points
 from sparrot.affinity._gap import second_eigenvalue
 from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
-from sparrot.ot import Certificate, marginal_error, number_of_pairs
+from sparrot.ot import Certificate, Solution, marginal_error, number_of_pairs, perplexities
+
+_BLOCK_ENTRIES = 4_000_000
 
 
 def perplexity(W: Any) -> FloatArray:
@@ -39,25 +38,14 @@ def perplexity(W: Any) -> FloatArray:
     W = getattr(W, "matrix", W)
     W = W.tocsr() if issparse(W) else np.asarray(as_array(W, "W"), dtype=np.float64)
     if ((W.data if issparse(W) else W) < 0).any():
-        raise InvalidInputError("perplexity needs a matrix without negative entries")
-    sums = np.asarray(W.sum(axis=1)).ravel()
-    if not (sums > 0).all():
-        row = int(np.flatnonzero(~(sums > 0))[0])
-        raise InvalidInputError(f"row {row} has no positive entry, so it has no perplexity")
-    if issparse(W):
-        terms = W.copy()
-        terms.data = _x_log_x(W.data)
-        total = np.asarray(terms.sum(axis=1)).ravel()
-    else:
-        total = _x_log_x(W).sum(axis=1)
-    return np.exp(np.log(sums) - total / sums)
-
-
-def _x_log_x(x: FloatArray) -> FloatArray:
-    return x * np.log(np.where(x > 0, x, 1.0))
-
-
-_BLOCK_ENTRIES = 4_000_000
+        raise InvalidInputError("must not have negative entries", parameter="W")
+    empty = np.flatnonzero(~(np.asarray(W.sum(axis=1)).ravel() > 0))
+    if len(empty):
+        raise InvalidInputError(
+            f"has no positive entry in row {empty[0]}, so that row has no perplexity",
+            parameter="W",
+        )
+    return perplexities(W)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,6 +82,34 @@ class Affinity:
     hollow: bool = True
     solver: str = ""
     n_solves: int = 1
+
+    @classmethod
+    def of(
+        cls, solution: Solution, kind: str, metric: str, q: float = 0.0, n_solves: int = 1
+    ) -> Self:
+        """From a solution in units of the mean cost to the units of the data."""
+        problem, certificate = solution.problem, solution.certificate
+        unit = problem.cost.unit
+        potential = unit * (solution.u - problem.regularizer.shift)
+        potential.flags.writeable = False
+        return cls(
+            kind=kind,
+            matrix=solution.plan,
+            mean_cost=problem.cost.mean(),
+            metric=metric,
+            potential=potential,
+            eps=unit * problem.regularizer.eps,
+            q=q,
+            certificate=replace(
+                certificate,
+                marginal_error=marginal_error(solution.plan),
+                violation=unit * certificate.violation,
+            ),
+            history=solution.history,
+            hollow=problem.hollow,
+            solver=solution.method,
+            n_solves=n_solves,
+        )
 
     @property
     def n_iter(self) -> int:
@@ -146,11 +162,15 @@ class Affinity:
         True
         """
         if self.potential is None or self.eps is None:
-            raise InvalidInputError(f"a {self.kind} affinity solves no problem to be checked")
+            raise InvalidInputError(
+                f"a {self.kind} affinity solves no problem, so there is nothing to check"
+            )
         X = as_points(X, self.metric)
         n = self.matrix.shape[0]
         if len(X) != n:
-            raise InvalidInputError(f"X must be the {n} rows that were fitted, got {len(X)}")
+            raise InvalidInputError(
+                f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
+            )
         costs = costs_to(X, self.metric)
         size = max(1, _BLOCK_ENTRIES // n)
         worst = 0.0
@@ -179,13 +199,13 @@ class Affinity:
 
     def __repr__(self) -> str:
         """One line with what matters."""
-        said = [f"{self.matrix.shape[0]} points", f"{self.n_neighbors:.1f} neighbors a row"]
+        facts = [f"{self.matrix.shape[0]} points", f"{self.n_neighbors:.1f} neighbors a row"]
         if self.eps is not None and self.metric != "kernel":
-            said.append(f"eps = {self.relative_eps:.3g} x mean cost")
+            facts.append(f"eps = {self.relative_eps:.3g} x mean cost")
         if self.certificate is not None:
-            said.append(f"marginal error {self.certificate.marginal_error:.1e}")
-            said.append(f"violation {self.certificate.violation:.1e}")
-        return f"<{self.kind} affinity: {', '.join(said)}>"
+            facts.append(f"marginal error {self.certificate.marginal_error:.1e}")
+            facts.append(f"violation {self.certificate.violation:.1e}")
+        return f"<{self.kind} affinity: {', '.join(facts)}>"
 
 
 def exp_q(x: FloatArray, q: float) -> FloatArray:

@@ -1,28 +1,24 @@
-r"""Arguments that all affinities share.
+r"""Affinities of regularized transport of the data onto itself: functions and estimators.
 
-The QOT affinity: quadratically regularized optimal transport of the data onto itself.
+QOT is the Frobenius projection of :math:`-C/\varepsilon` onto the hollow symmetric bistochastic
+matrices,
 
 .. math:: W = \arg\min \{ \langle C, A \rangle + \tfrac{\varepsilon}{2} |A|_F^2 :
-          A \ge 0,\ A = A^\top,\ A \mathbf 1 = \mathbf 1,\ \mathrm{diag}\, A = 0 \}
+          A \ge 0,\ A = A^\top,\ A \mathbf 1 = \mathbf 1,\ \mathrm{diag}\, A = 0 \},
 
-the Frobenius projection of :math:`-C/\varepsilon` onto the hollow symmetric bistochastic matrices.
-With the dual potential u the solution is :math:`W_{ij} = [u_i + u_j - C_{ij}]_+ / \varepsilon`, and
-u is optimal exactly when every row sums to one.
+EOT the information projection of the Gaussian kernel onto the same set,
 
-The EOT affinity: entropically regularized optimal transport of the data onto itself.
+.. math:: W = \arg\min \{ \langle C, A \rangle + \varepsilon \sum_{ij} A_{ij} (\log A_{ij} - 1) \},
 
-.. math:: W = \arg\min \{ \langle C, A \rangle + \varepsilon \sum_{ij} A_{ij} (\log A_{ij} - 1) :
-          A = A^\top,\ A \mathbf 1 = \mathbf 1,\ \mathrm{diag}\, A = 0 \}
-
-the information projection of the Gaussian kernel; :math:`W_{ij} = \exp((u_i + u_j - C_{ij}) /
-\varepsilon)` has no zeros off the diagonal.
-
-Affinities of regularized transport as scikit-learn estimators: they transform new points.
+and the q-family is what lies between. With a dual potential u their solutions are
+:math:`[u_i + u_j - C_{ij}]_+ / \varepsilon` and :math:`\exp((u_i + u_j - C_{ij}) / \varepsilon)`, and u
+is optimal exactly when every row sums to one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
 from typing import Any, Self
@@ -39,74 +35,36 @@ from sparrot._validation import (
     as_points,
     as_positive,
     as_potential,
+    as_public_metric,
     as_tolerance,
+    require_transformer,
 )
-from sparrot.affinity._along import Along
 from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._problems import EntropicProblem, TransportProblem
 from sparrot.affinity._result import Affinity
-from sparrot.affinity._scale import Scale, solve_at
 from sparrot.cost import costs_to, make_cost
-from sparrot.engine import ProgressCallback, Threads, silent
-from sparrot.errors import InvalidInputError
-from sparrot.ot import QUADRATIC, SEARCHES, SOLVERS, Link, Options, new_rows, tsallis_link, twins
+from sparrot.engine import ProgressCallback, Run, Threads
+from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.ot import (
+    METHODS,
+    SEARCHES,
+    Entropic,
+    EpsilonPath,
+    Options,
+    Power,
+    Problem,
+    Quadratic,
+    Regularizer,
+    Scale,
+    Tsallis as TsallisRegularizer,
+    new_rows,
+    twins,
+)
 
-
-def as_options(
-    solver: Any,
-    tol: Any,
-    max_iter: Any,
-    max_memory: Any,
-    progress: Any,
-    search: Any = "exact",
-    neighbors: Any = None,
-    checkpoint: Any = None,
-) -> Options:
-    """How to solve."""
-    if max_memory is not None:
-        max_memory = as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
-    if progress is not None and not callable(progress):
-        raise InvalidInputError(f"progress must be a function of a Progress, got {progress!r}")
-    search = _as_search(search, neighbors)
-    if search != "exact" and solver not in ("auto", "active-set"):
-        raise InvalidInputError(
-            f"solver={solver!r} looks at every pair, so search={search!r} has no meaning; use "
-            "solver='active-set' or 'auto'"
-        )
-    if checkpoint is not None and (search != "exact" or solver not in ("auto", "active-set")):
-        raise InvalidInputError(
-            "checkpoint is for search='exact' with solver='active-set' or 'auto', got "
-            f"search={search!r}, solver={solver!r}"
-        )
-    return Options(
-        solver=as_choice(solver, "solver", SOLVERS),
-        tol=as_tolerance(tol),
-        max_iter=as_max_iter(max_iter),
-        max_memory=max_memory,
-        progress=progress or silent,
-        search=search,
-        neighbors=neighbors,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-    )
-
-
-def _as_search(search: Any, neighbors: Any) -> str:
-    if neighbors is not None and not hasattr(neighbors, "fit_transform"):
-        raise InvalidInputError(
-            "neighbors must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
-            f"{neighbors!r}"
-        )
-    if neighbors is not None and search == "exact":
-        raise InvalidInputError("neighbors is for search='approximate'; an exact search needs none")
-    return as_choice(search, "search", SEARCHES)
-
-
-def as_public_metric(metric: Any) -> str:
-    """The name of a metric; `"kernel"` is the affair of `project`."""
-    if metric == "kernel" or not isinstance(metric, str):
-        raise InvalidInputError(f"metric must be the name of a metric, got {metric!r}")
-    return metric
+_SOLVERS = ("auto", *(name for name in METHODS if name != "sinkhorn"))
+_BLOCK_ENTRIES = 4_000_000
+_ROWS_CHECKED = 16  # by `resume`
+_SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
 
 def qot(
@@ -125,7 +83,7 @@ def qot(
     search: str = "exact",
     neighbors: Any = None,
     checkpoint: Any = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Affinity:
     r"""Build the QOT affinity of a cloud of points, with a certificate of optimality.
 
@@ -163,7 +121,8 @@ def qot(
         (whose graph, unlike all else here, depends on its number of threads).
     checkpoint : path of a file: what is found is saved there after each round of an exact search
         by the active set, and a later call on the same points, with any eps, goes on from it.
-    progress : called with a `sparrot.Progress` now and then.
+    progress : True for a progress bar, or a function that is called with a `sparrot.Progress` now
+        and then.
 
     Returns
     -------
@@ -201,16 +160,19 @@ def qot(
     >>> float(sparrot.perplexity(b.matrix).mean().round())
     20.0
     """
-    scale = Scale.of(eps, perplexity)
-    options = as_options(solver, tol, max_iter, max_memory, progress, search, neighbors, checkpoint)
-    points = as_points(X, as_public_metric(metric))
-    with Threads(n_jobs) as threads:
-        cost = make_cost(points, metric)
-        start = None if potential is None else as_potential(potential, cost.n) / cost.unit
-        problem = TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads)
-        affinity = solve_at(Along(problem, start), scale)
-    warn_if_poor(affinity, cost, scale)
-    return affinity
+    return _solve(
+        as_points(X, as_public_metric(metric)),
+        "qot",
+        Quadratic(),
+        as_scale(eps, perplexity),
+        as_options(solver, tol, max_iter, search, neighbors, checkpoint),
+        metric=metric,
+        hollow=hollow,
+        potential=potential,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
+        progress=progress,
+    )
 
 
 def qot_path(
@@ -226,7 +188,7 @@ def qot_path(
     max_memory: float | None = None,
     search: str = "exact",
     neighbors: Any = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Iterator[Affinity]:
     """QOT affinities for many eps, one by one, each started from the ones before.
 
@@ -251,24 +213,28 @@ def qot_path(
     >>> [a.components for a in sparrot.qot_path(X, [10, 1, 0.1])]
     [1, 1, 5]
     """
-    hint = "every eps of the grid is relative to the mean cost"
     if not isinstance(eps_grid, Iterable):
-        raise InvalidInputError(f"eps_grid must be several eps, got {eps_grid!r}; for one use qot")
+        raise InvalidInputError(
+            f"must be several eps, got {eps_grid!r}",
+            parameter="eps_grid",
+            value=eps_grid,
+            remedy="for one use {sparrot.qot}",
+        )
+    hint = "every eps of the grid is relative to the mean cost"
     grid = [as_positive(eps, "eps", hint) for eps in eps_grid]
-    options = as_options(solver, tol, max_iter, max_memory, progress, search, neighbors)
+    options = as_options(solver, tol, max_iter, search, neighbors)
     points = as_points(X, as_public_metric(metric))
-    threads = Threads(n_jobs)
-    with threads:
-        cost = make_cost(points, metric)
-        along = Along(TransportProblem(cost, metric, as_flag(hollow, "hollow"), options, threads))
+    with Run(n_jobs, as_max_memory(max_memory), progress) as run:
+        problem = Problem(make_cost(points, metric), Quadratic(), as_flag(hollow, "hollow"))
+        path = EpsilonPath(problem, options, run)
 
-    def solutions() -> Iterator[Affinity]:
+    def affinities() -> Iterator[Affinity]:
         for eps in grid:
-            with threads:  # BLAS has its threads back between two results
-                affinity = along.at(eps)
-            yield affinity
+            with run, _results_of("qot", metric, 0.0):  # BLAS has its threads back in between
+                solution = path.at(eps)
+            yield Affinity.of(solution, "qot", metric, n_solves=path.n_solves)
 
-    return solutions()
+    return affinities()
 
 
 def project(
@@ -279,7 +245,7 @@ def project(
     tol: float = 1e-8,
     max_iter: int | None = None,
     n_jobs: int | None = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Affinity:
     """Project any symmetric matrix onto the (hollow) symmetric bistochastic matrices.
 
@@ -305,12 +271,18 @@ def project(
            [0.5, 0. , 0.5],
            [0.5, 0.5, 0. ]])
     """
-    kernel = as_points(K, "kernel")
-    options = as_options(solver, tol, max_iter, None, progress)
-    with Threads(n_jobs) as threads:
-        cost = make_cost(kernel, "kernel")
-        problem = TransportProblem(cost, "kernel", as_flag(hollow, "hollow"), options, threads)
-        return Along(problem).at(1.0)
+    return _solve(
+        as_points(K, "kernel"),
+        "projection",
+        Quadratic(),
+        Scale(eps=1.0),
+        as_options(solver, tol, max_iter),
+        metric="kernel",
+        hollow=hollow,
+        n_jobs=n_jobs,
+        progress=progress,
+        warn=False,
+    )
 
 
 def eot(
@@ -326,7 +298,7 @@ def eot(
     potential: Any = None,
     n_jobs: int | None = None,
     max_memory: float | None = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Affinity:
     """Build the entropic bistochastic affinity of a cloud of points.
 
@@ -334,8 +306,8 @@ def eot(
     ----------
     X, eps, perplexity, metric, hollow, tol, max_iter, potential, n_jobs, max_memory, progress :
         as for `sparrot.qot`. Good values of eps are ten to a hundred times smaller than for QOT; so
-        if neither eps nor perplexity is given, the perplexity is 30, or n / 10 where that is less
-        (and with fewer than 30 points eps is 0.1).
+        if neither eps nor perplexity is given, the perplexity is 30, or half the number of other
+        points where that is less (and with fewer than 10 points eps is 1).
     drop : None for the dense matrix. A number gives a sparse matrix without the entries below
         `drop / n`, so that no row loses more mass than `drop`; it is then computed in tiles where
         the dense one does not fit in memory.
@@ -353,25 +325,35 @@ def eot(
     >>> bool(abs(a.matrix.sum(axis=1) - 1).max() <= 1e-8), float(a.matrix.diagonal().max())
     (True, 0.0)
     """
-    options = as_options("auto", tol, max_iter, max_memory, progress)
     if drop is not None:
         drop = as_positive(drop, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
         if drop >= 1:
-            raise InvalidInputError(f"drop must be below 1, the mass of a row, got {drop:g}")
-    elif isinstance(eps, str) and Scale.of(eps, perplexity) == Scale():
+            raise InvalidInputError(
+                f"must be below 1, the mass of a row, got {drop:g}", parameter="drop", value=drop
+            )
+    elif isinstance(eps, str) and as_scale(eps, perplexity) == Scale():
         raise InvalidInputError(
-            "a dense entropic plan is connected at any eps; eps='connected' needs a drop, such as "
-            "drop=1e-3"
+            "'connected' needs a sparse plan: a dense entropic plan is connected at any eps",
+            parameter="eps",
+            value=eps,
+            remedy="pass {drop=1e-3} as well",
         )
     points = as_points(X, as_public_metric(metric))
-    scale = Scale.of_entropic(eps, perplexity, len(points))
-    with Threads(n_jobs) as threads:
-        cost = make_cost(points, metric)
-        start = None if potential is None else as_potential(potential, cost.n) / cost.unit
-        problem = EntropicProblem(cost, metric, as_flag(hollow, "hollow"), options, threads, drop)
-        affinity = solve_at(Along(problem, start), scale)
-    warn_if_poor(affinity, cost, scale)
-    return affinity
+    scale = as_scale(eps, perplexity, Scale.default(len(points)))
+    return _solve(
+        points,
+        "eot",
+        Entropic(drop=drop),
+        scale,
+        as_options("auto", tol, max_iter),
+        q=1.0,
+        metric=metric,
+        hollow=hollow,
+        potential=potential,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
+        progress=progress,
+    )
 
 
 def tsallis(
@@ -387,7 +369,7 @@ def tsallis(
     max_iter: int | None = None,
     n_jobs: int | None = None,
     max_memory: float | None = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Affinity:
     r"""Build the affinity of the q-family, between QOT (q = 0) and EOT (q -> 1).
 
@@ -409,26 +391,146 @@ def tsallis(
     >>> [int(sparrot.tsallis(X, 0.1, q).n_neighbors) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
-    scale = Scale.of(eps, perplexity)
     if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= float(q) < 1:
-        raise InvalidInputError(f"q must be in [0, 1), got {q!r}; q = 1 is sparrot.eot")
-    options = as_options(solver, tol, max_iter, max_memory, progress)
-    if options.solver == "alternating":
-        raise InvalidInputError("solver='alternating' is for q = 0: use sparrot.qot, or 'newton'")
-    points = as_points(X, as_public_metric(metric))
-    with Threads(n_jobs) as threads:
-        cost = make_cost(points, metric)
-        problem = TransportProblem(
-            cost, metric, as_flag(hollow, "hollow"), options, threads, float(q)
+        raise InvalidInputError(
+            f"must be in [0, 1), got {q!r}", parameter="q", value=q, remedy="q = 1 is {sparrot.eot}"
         )
-        affinity = solve_at(Along(problem), scale)
-    warn_if_poor(affinity, cost, scale)
+    options = as_options(solver, tol, max_iter)
+    if options.method == "alternating":
+        raise InvalidInputError(
+            "'alternating' is for q = 0",
+            parameter="solver",
+            value=solver,
+            remedy=["use {sparrot.qot}", "take {solver='newton'}"],
+        )
+    return _solve(
+        as_points(X, as_public_metric(metric)),
+        "tsallis",
+        TsallisRegularizer(1.0, float(q)),
+        as_scale(eps, perplexity),
+        options,
+        q=float(q),
+        metric=metric,
+        hollow=hollow,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
+        progress=progress,
+    )
+
+
+def _solve(
+    points: PointArray,
+    kind: str,
+    regularizer: Regularizer,
+    scale: Scale,
+    options: Options,
+    *,
+    q: float = 0.0,
+    metric: str,
+    hollow: Any,
+    potential: Any = None,
+    n_jobs: int | None = None,
+    max_memory: Any = None,
+    progress: bool | ProgressCallback | None = None,
+    warn: bool = True,
+) -> Affinity:
+    """The core of all of them: make the cost, find eps, solve, and go back to the data's units."""
+    with Run(n_jobs, as_max_memory(max_memory), progress) as run, _results_of(kind, metric, q):
+        cost = make_cost(points, metric)
+        start = None if potential is None else as_potential(potential, cost.n) / cost.unit
+        problem = Problem(cost, regularizer, as_flag(hollow, "hollow"))
+        path = EpsilonPath(problem, options, run, start)
+        affinity = Affinity.of(path.find(scale), kind, metric, q, path.n_solves)
+    if warn:
+        warn_if_poor(affinity, cost, given_eps=scale.eps is not None)
     return affinity
 
 
-_BLOCK_ENTRIES = 4_000_000
-_ROWS_CHECKED = 16  # by `resume`
-_SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
+@contextmanager
+def _results_of(kind: str, metric: str, q: float) -> Iterator[None]:
+    """Let the error of a solve that did not converge carry an affinity, as the function returns."""
+    try:
+        yield
+    except NotConvergedError as error:
+        raise error.carry(Affinity.of(error.result, kind, metric, q)) from None
+
+
+def as_scale(eps: Any, perplexity: Any, default: Scale = Scale(eps=1.0)) -> Scale:  # noqa: B008
+    """What was asked for: a relative eps, a perplexity, or the smallest connected eps.
+
+    Examples
+    --------
+    >>> as_scale(None, None), as_scale(None, 30)
+    (Scale(eps=1.0, perplexity=None), Scale(eps=None, perplexity=30.0))
+    """
+    if perplexity is not None:
+        if eps is not None:
+            raise InvalidInputError(
+                f"give eps or perplexity, not both, got eps={eps!r}, perplexity={perplexity!r}"
+            )
+        hint = "it is an effective number of neighbors, 30 is a good start"
+        return Scale(perplexity=as_positive(perplexity, "perplexity", hint))
+    if isinstance(eps, str):
+        if eps != "connected":
+            raise InvalidInputError(
+                "must be positive, or 'connected' for the smallest that connects the graph, got "
+                f"{eps!r}",
+                parameter="eps",
+                value=eps,
+            )
+        return Scale()
+    if eps is None:
+        return default
+    return Scale(
+        eps=as_positive(eps, "eps", "it is relative to the mean cost, 1.0 is a good start")
+    )
+
+
+def as_options(
+    solver: Any,
+    tol: Any,
+    max_iter: Any,
+    search: Any = "exact",
+    neighbors: Any = None,
+    checkpoint: Any = None,
+) -> Options:
+    """How to solve."""
+    if neighbors is not None:
+        require_transformer(neighbors)
+        if search == "exact":
+            raise InvalidInputError(
+                "is for search='approximate'; an exact search needs none", parameter="neighbors"
+            )
+    as_choice(search, "search", SEARCHES)
+    if search != "exact" and solver not in ("auto", "active-set"):
+        raise InvalidInputError(
+            f"{solver!r} looks at every pair, so search={search!r} has no meaning",
+            parameter="solver",
+            value=solver,
+            remedy="use {solver='active-set'} or {solver='auto'}",
+        )
+    if checkpoint is not None and (search != "exact" or solver not in ("auto", "active-set")):
+        raise InvalidInputError(
+            f"is for an exact search by the active set, got search={search!r}, solver={solver!r}",
+            parameter="checkpoint",
+            value=checkpoint,
+            remedy="take {search='exact'} and {solver='auto'}",
+        )
+    return Options(
+        method=as_choice(solver, "solver", _SOLVERS),
+        tol=as_tolerance(tol),
+        max_iter=as_max_iter(max_iter),
+        search=search,
+        neighbors=neighbors,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+    )
+
+
+def as_max_memory(max_memory: Any) -> float | None:
+    """Bytes, or None for what is available."""
+    if max_memory is None:
+        return None
+    return as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
 
 
 class TransportEstimator(AffinityEstimator):
@@ -445,8 +547,10 @@ class TransportEstimator(AffinityEstimator):
 
     def _adopt(self, result: Affinity, X: PointArray) -> Self:
         super()._adopt(result, X)
-        self.potential_ = result.potential
-        self.eps_ = result.eps
+        assert result.potential is not None
+        assert result.eps is not None
+        self.potential_: FloatArray = result.potential
+        self.eps_: float = result.eps
         self.certificate_ = result.certificate
         self.n_iter_ = result.n_iter
         return self
@@ -468,13 +572,11 @@ class TransportEstimator(AffinityEstimator):
             return self._rows(lambda rows: costs(X[rows]), twin, threads)
 
     def _rows(self, costs: Any, twin: Any, threads: Threads) -> csr_array:
-        link, mass, u = self._regularizer()
-        return new_rows(costs, twin, u, link, mass, threads)
+        regularizer = self._regularizer()
+        return new_rows(costs, twin, self.potential_ + regularizer.shift, regularizer, threads)
 
-    def _regularizer(self) -> tuple[Link, float, FloatArray]:
-        assert self.eps_ is not None
-        assert self.potential_ is not None
-        return QUADRATIC, self.eps_, self.potential_
+    def _regularizer(self) -> Power:
+        return Quadratic(self.eps_)
 
 
 class QOT(TransportEstimator):
@@ -545,7 +647,7 @@ class EOT(TransportEstimator):
     Parameters
     ----------
     eps, perplexity, metric, hollow, drop, tol, max_iter, n_jobs, max_memory : as for `sparrot.eot`;
-        a perplexity of 30 (n / 10 where that is less) if neither eps nor perplexity is given.
+        the default scale is that of `sparrot.eot`.
 
     Examples
     --------
@@ -641,11 +743,8 @@ class Tsallis(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return tsallis(X, **self.get_params())
 
-    def _regularizer(self) -> tuple[Link, float, FloatArray]:
-        assert self.eps_ is not None
-        assert self.potential_ is not None
-        shift = self.eps_ / (2 * (1 - self.q))
-        return tsallis_link(self.eps_, self.q), 1.0, self.potential_ + shift
+    def _regularizer(self) -> Power:
+        return TsallisRegularizer(self.eps_, self.q)
 
 
 def resume(affinity: Affinity, X: Any) -> TransportEstimator:
@@ -672,7 +771,9 @@ def resume(affinity: Affinity, X: Any) -> TransportEstimator:
     points = validated(model, X, reset=True)
     n = affinity.matrix.shape[0]
     if len(points) != n:
-        raise InvalidInputError(f"X must be the {n} rows of the affinity, got {len(points)}")
+        raise InvalidInputError(
+            f"must be the {n} rows of the affinity, got {len(points)}", parameter="X"
+        )
     _require_same_data(affinity, points)
     return model._adopt(affinity, points)
 
@@ -688,9 +789,10 @@ def _require_same_data(affinity: Affinity, points: PointArray) -> None:
         off = affinity.discrepancy(C, slice(i, i + 1))
         if not off <= allowed + rounding:
             raise InvalidInputError(
-                f"X is not the data of this affinity: its row {i} does not follow from X and the "
-                f"potential (by {off / affinity.eps:.2g}); pass the points it was made from, in "
-                "their order"
+                f"is not the data of this affinity: its row {i} does not follow from X and the "
+                f"potential (by {off / affinity.eps:.2g})",
+                parameter="X",
+                remedy="pass the points it was made from, in their order",
             )
 
 
@@ -703,7 +805,9 @@ def _estimator_of(affinity: Affinity) -> TransportEstimator:
     if affinity.kind == "eot":
         return EOT(eps, metric=metric, hollow=hollow, drop=_dropped(affinity))
     raise InvalidInputError(
-        f"a {affinity.kind} affinity has no rows for new points; qot, eot and tsallis have"
+        f"of kind {affinity.kind!r} has no rows for new points",
+        parameter="affinity",
+        remedy="pass one of qot, eot or tsallis",
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 import sparrot
 from sparrot._extras import load_extra
-from sparrot.affinity._registry import PERPLEXITY
 from sparrot.cli.output import coordinates, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity
@@ -16,6 +15,7 @@ from sparrot.cli.summary import tell
 from sparrot.cli.targets import TABLES, check_targets
 from sparrot.errors import InvalidInputError
 from sparrot.layout._tsne import lay_out
+from sparrot.ot import PERPLEXITY
 
 
 def run(options: Namespace, session: Session) -> None:

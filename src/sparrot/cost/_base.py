@@ -7,30 +7,43 @@ are of order one, and no result depends on the scale of the data.
 Every cost splits into a product and a shift for each point, `-C_ij = G_ij - h_i - h_j`, so that a
 tile of scores `r_i + r_j - C_ij` is a tile of products and two vectors `a = r - h`. Tiles are
 float32 and only a filter: `margin` says by how much they may err, and `pairs` decides.
+
+To add a cost, write a subclass in a module of its own and name its metric in `make_cost`.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from abc import ABC, abstractmethod
+from typing import Self
 
-from sparrot._types import Float32Array, FloatArray, IntArray
+import numpy as np
+
+from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
+_FEW_POINTS = 0.01  # a few points, as a share of all,
+_MOST_OF_COST = 0.5  # that make up most of the mean cost, as a share of it
 
 
-class Cost(Protocol):
-    """A symmetric cost over n points, in units of its mean."""
+class Cost(ABC):
+    """A symmetric cost over n points, in units of its mean.
+
+    Attributes
+    ----------
+    n : number of points.
+    unit : what costs are counted in, in the units of the data: the mean cost, or one for a kernel.
+    shift : (n,) the numbers h_i.
+    points : (n, p) points behind the cost, None if it was given as a matrix.
+    """
 
     n: int
     unit: float
     shift: FloatArray
+    points: PointArray | None = None
 
+    @abstractmethod
     def products(
-        self,
-        rows: IntArray | slice,
-        other: Self,
-        columns: IntArray | slice,
-        out: Float32Array,
+        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:
         """Write the tile `G` of this cost's rows against `columns` of `other` into `out`.
 
@@ -38,48 +51,102 @@ class Cost(Protocol):
         """
 
     def bounds(
-        self,
-        rows: IntArray | slice,
-        other: Self,
-        columns: IntArray | slice,
-        out: Float32Array,
+        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:
         """Write upper bounds on a tile of products, which may be cheaper than the products."""
+        self.products(rows, other, columns, out)
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other, if there is one to gain by."""
+        return None
 
     def within(
         self, rows: IntArray, r: FloatArray, other: Self, u: FloatArray, first: int = 0
     ) -> IntArray:
         """The points of `other`, from `first` on, that may have `r_i + u_j > C_ij` with a row i.
 
-        `r` is one number for each of the rows, `u` one for each point of `other`.
+        `r` is one number for each of the rows, `u` one for each point of `other`. All points where
+        nothing is known without looking at their costs.
         """
+        return np.arange(first, other.n, dtype=np.int32)
 
+    @abstractmethod
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """For some points m_i with `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`.
 
         `G` are products or bounds.
         """
 
+    @abstractmethod
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Costs of the pairs (i_k, j_k) in float64; the same to the last bit for (j_k, i_k)."""
 
+    @abstractmethod
     def diagonal(self) -> FloatArray:
         """Costs of each point with itself (used only without the hollow constraint)."""
 
+    @abstractmethod
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit."""
 
+    @abstractmethod
     def rows(self, index: IntArray | slice) -> FloatArray:
         """Costs of some points with all points, in float64."""
 
+    @abstractmethod
     def dense(self) -> FloatArray:
         """The whole matrix, n x n, as a new array, symmetric to the last bit."""
 
+    @abstractmethod
     def fingerprint(self) -> str:
         """A digest of the data: another cost has another."""
 
+    @abstractmethod
     def shares(self) -> FloatArray:
         """How much of the mean cost is due to each point; sums to one."""
+
+    def mean(self) -> float:
+        """The mean cost, in the units of the data."""
+        return self.unit
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether costs are in units of their mean; those of a kernel are as they are."""
+        return self.unit == self.mean()
+
+    def n_products(self) -> float:
+        """Multiplications in a pass over all pairs, zero if the costs are known."""
+        return 0.0 if self.points is None else float(self.n) ** 2 * self.points.shape[1]
+
+    def outliers(self) -> str:
+        """Which few points make up most of the mean cost, a sum of one share for each; "" if none.
+
+        Examples
+        --------
+        >>> from sparrot.cost import make_cost
+        >>> make_cost(np.r_[np.linspace(0, 1, 199), 1e3][:, None], "sqeuclidean").outliers()
+        '1 of 200 points (row 199) makes up 99% of the mean cost'
+        """
+        shares = self.shares()
+        order = np.argsort(shares)[::-1]
+        carried = shares[order].cumsum()
+        n_few = 1 + int(np.searchsorted(carried, _MOST_OF_COST))
+        if self.n < 1 / _FEW_POINTS or n_few > max(1.0, _FEW_POINTS * self.n):
+            return ""
+        named = ", ".join(str(i) for i in order[:n_few][:5]) + (", ..." if n_few > 5 else "")
+        row, make = ("row", "makes") if n_few == 1 else ("rows", "make")
+        share = carried[n_few - 1]
+        return f"{n_few} of {self.n} points ({row} {named}) {make} up {share:.0%} of the mean cost"
+
+    def duplicates(self) -> str:
+        """How many points equal an earlier one; "" if none does, or if there are only costs.
+
+        Examples
+        --------
+        >>> from sparrot.cost import make_cost
+        >>> make_cost(np.array([[0.0], [1.0], [0.0], [0.0]]), "sqeuclidean").duplicates()
+        '2 of 4 points are duplicates of others'
+        """
+        n_equal = 0 if self.points is None else self.n - len(np.unique(self.points, axis=0))
+        are = "is a duplicate of another" if n_equal == 1 else "are duplicates of others"
+        return f"{n_equal} of {self.n} points {are}" if n_equal else ""

@@ -1,19 +1,15 @@
-r"""An order of the points in which near ones stand next to each other.
+r"""Near points in a row, boxes around them, and the pairs that boxes rule out.
 
-Consecutive points then fill a small box, and what is far from a box needs no tile: all these pairs
-are ruled out by one bound. The order comes from halving the points again and again along
-the direction in which they spread most. Where no few directions hold much of the spread, boxes
-overlap whatever the order, and none is made.
-
-Boxes around points that stand next to each other, and what they cannot reach.
-
-Between a point and a box the distance is at most that to any point in the box. So where ceilings r
-of some points and u of another satisfy
+Points are put in an order in which near ones stand next to each other, by halving them again and
+again along the direction in which they spread most. Consecutive points, a leaf, then fill a small
+box. The distance of a point from a box is at most that from any point in the box; so where
+ceilings r of some points and u of another satisfy
 
 .. math:: \max_i r_i + u_j \le \tfrac12 \operatorname{dist}(z_j, \mathrm{box})^2,
 
 no pair of these can carry mass, and no product of theirs is needed. Boxes of leaves rule out many
-points at once, then each point is held against the boxes of the rows.
+points at once, then each point is held against the boxes of the rows. Where no few directions hold
+much of the spread, boxes overlap whatever the order, and none is made.
 """
 
 from __future__ import annotations

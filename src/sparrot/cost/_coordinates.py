@@ -1,14 +1,12 @@
-r"""Leading directions of the points, and how many of them make a good filter.
+r"""The float32 coordinates that tiles are made of: all of them, and few that make a filter.
 
-Let V be orthonormal directions and :math:`y = (V^T z, |z - V V^T z|)` the coordinates along these
+Points are taken about their center and scaled, :math:`z = (x - \bar x) / \sqrt{\bar C}`. Let V be orthonormal directions and :math:`y = (V^T z, |z - V V^T z|)` the coordinates along these
 and the length of what they leave out. By Cauchy and Schwarz
 
 .. math:: z_i \cdot z_j \le y_i \cdot y_j, \qquad |y_i| = |z_i|,
 
 so that a cost computed from y is never above the cost itself. Where few directions hold most of the
 spread, tiles of y rule out nearly as many pairs as tiles of z, for less.
-
-Points in float32, about their center and scaled: all coordinates, and few that make a filter.
 """
 
 from __future__ import annotations

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from typing import Self
 
 import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray
-from sparrot.cost._base import FLOAT32_ROUNDING
+from sparrot.cost._base import FLOAT32_ROUNDING, Cost
 
 
-class MatrixCost:
+class MatrixCost(Cost):
     """A symmetric matrix of costs, in units of its mean.
 
     Parameters
@@ -26,29 +27,18 @@ class MatrixCost:
         self._index: IntArray = np.arange(self.n)
         self._largest: FloatArray = np.maximum(C.max(axis=1), -C.min(axis=1))
         self.unit = self.mean() if unit is None else unit
-        self.shift: FloatArray = np.zeros(self.n)
+        self.shift = np.zeros(self.n)
 
     def products(
         self,
         rows: IntArray | slice,
-        other: MatrixCost,
+        other: Self,
         columns: IntArray | slice,
         out: Float32Array,
     ) -> None:
         """Write the negated costs in float32."""
         block = self._C[np.ix_(self._index[rows], other._index[columns])]
         np.divide(block, -self.unit, out=out, casting="same_kind")
-
-    bounds = products
-
-    def order(self) -> None:
-        """None: a matrix has no boxes."""
-
-    def within(
-        self, rows: IntArray, r: FloatArray, other: MatrixCost, u: FloatArray, first: int = 0
-    ) -> IntArray:
-        """All points: nothing is known of a matrix without looking at it."""
-        return np.arange(first, other.n, dtype=np.int32)
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Bound the rounding of `a_i + a_j - C_ij` by a term for each point."""
@@ -84,9 +74,9 @@ class MatrixCost:
         """The mean cost in the units of the data, the diagonal counted as zero."""
         return float(self._C.sum() - np.trace(self._C)) / len(self._C) ** 2
 
-    def take(self, index: IntArray) -> MatrixCost:
+    def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit; no entry is copied."""
-        part = object.__new__(MatrixCost)
+        part = object.__new__(type(self))
         part.n, part.unit, part._C = len(index), self.unit, self._C
         part._index, part._largest = self._index[index], self._largest[index]
         part.shift = self.shift[index]

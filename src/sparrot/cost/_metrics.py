@@ -15,6 +15,7 @@ from sklearn.metrics.pairwise import distance_metrics
 from sklearn.preprocessing import normalize
 
 from sparrot._types import FloatArray, PointArray
+from sparrot.cost._base import Cost
 from sparrot.cost._matrix import MatrixCost
 from sparrot.cost._points import PointCost, half_squared_distances
 from sparrot.engine import require_memory
@@ -24,16 +25,17 @@ _ROUNDING = 2.0**-50
 _SMALLEST = float(np.finfo(np.float64).tiny)  # whose reciprocal is finite
 
 
-def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
+def make_cost(X: PointArray, metric: str) -> Cost:
     """The cost over validated input, in units of its mean (for a kernel, in units of one)."""
     if metric == "kernel":
         return MatrixCost(-np.asarray(X, dtype=np.float64), unit=1.0)
     if metric == "precomputed":
-        cost: PointCost | MatrixCost = MatrixCost(np.asarray(X, dtype=np.float64))
+        cost: Cost = MatrixCost(np.asarray(X, dtype=np.float64))
         if not _SMALLEST <= cost.unit < np.inf:
             raise InvalidInputError(
-                f"eps is relative to the mean cost, which must be positive, got {cost.unit:.3g}; "
-                "for a matrix of any sign use sparrot.project(-C / eps)"
+                f"eps is relative to the mean cost, which must be positive, got {cost.unit:.3g}",
+                value=cost.unit,
+                remedy="for a matrix of any sign use {sparrot.project(-C / eps)}",
             )
         return cost
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
@@ -43,12 +45,14 @@ def make_cost(X: PointArray, metric: str) -> PointCost | MatrixCost:
         raise InvalidInputError(
             f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
             "to it; it vanishes when all points are equal or squares underflow, and is infinite "
-            "when squares overflow: give points that differ, or rescale them"
+            "when squares overflow",
+            value=cost.unit,
+            remedy="give points that differ, or rescale them",
         )
     return cost
 
 
-def _from_points(X: PointArray, metric: str) -> PointCost | MatrixCost:
+def _from_points(X: PointArray, metric: str) -> Cost:
     if metric in ("sqeuclidean", "cosine"):
         return PointCost(_unit_rows(X) if metric == "cosine" else X)
     D = _distances(X, X, metric)
@@ -76,8 +80,10 @@ def _unit_rows(X: PointArray) -> FloatArray:
     zero = np.flatnonzero(~X.any(axis=1))
     if len(zero):
         raise InvalidInputError(
-            f"metric='cosine' needs rows that are not zero, but row {zero[0]} is "
-            f"({len(zero)} in all); drop them or use metric='sqeuclidean'"
+            f"'cosine' needs rows that are not zero, but row {zero[0]} is ({len(zero)} in all)",
+            parameter="metric",
+            value="cosine",
+            remedy=["drop them", "use {metric='sqeuclidean'}"],
         )
     scaled: FloatArray = normalize(X.astype(np.float64))
     return scaled
@@ -87,7 +93,7 @@ def _distances(X: PointArray, Y: PointArray, metric: str) -> FloatArray:
     require_memory(
         24.0 * len(X) * len(Y),
         what=f"metric={metric!r} with {len(X)} x {len(Y)} points",
-        remedy="metric='sqeuclidean' and metric='cosine' need no such matrix",
+        remedy="use {metric='sqeuclidean'} or {metric='cosine'}, which need no such matrix",
     )
     try:
         return np.asarray(pairwise_distances(X, Y, metric=metric), dtype=np.float64)
@@ -95,7 +101,9 @@ def _distances(X: PointArray, Y: PointArray, metric: str) -> FloatArray:
         known = sorted({*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"})
         unknown = "must be a str among" in str(error)  # all that are known, in no order
         raise InvalidInputError(
-            f"metric={metric!r} {'is not known' if unknown else f'does not work here ({error})'}; "
-            f"take one of {', '.join(map(repr, known))}, or another name that "
-            "sklearn.metrics.pairwise_distances takes"
+            f"{metric!r} {'is not known' if unknown else f'does not work here ({error})'}",
+            parameter="metric",
+            value=metric,
+            remedy=f"take one of {', '.join(map(repr, known))}, or another name that "
+            "sklearn.metrics.pairwise_distances takes",
         ) from error

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import blake2b
 from threading import Lock
+from typing import Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import FLOAT32_ROUNDING
+from sparrot.cost._base import FLOAT32_ROUNDING, Cost
 from sparrot.cost._boxes import Boxes, is_worth_ordering, spatial_order
 from sparrot.cost._coordinates import Coordinates, is_mapped
 
@@ -27,7 +28,7 @@ _FEW_POINTS = 1500  # for which nothing needs to be compiled,
 _WORTH_COMPILING = 4_000_000  # unless there are so many coordinates of pairs
 
 
-class PointCost:
+class PointCost(Cost):
     """Half the squared distance between points, in units of its mean.
 
     Parameters
@@ -46,17 +47,12 @@ class PointCost:
 
     def _hold(self, X: PointArray, shift: FloatArray, like: Coordinates | None) -> None:
         self.n = len(X)
-        self.shift: FloatArray = shift
-        self._X = X
+        self.shift = shift
+        self.points = self._X = X
         self._z = Coordinates(X, self._center, self._scale, like)
         self._boxes: Boxes | None = None
         self._to_all: Callable[[PointArray], FloatArray] | None = None
         self._lock = Lock()
-
-    @property
-    def points(self) -> PointArray:
-        """The points as given."""
-        return self._X
 
     @property
     def _scale(self) -> float:
@@ -65,7 +61,7 @@ class PointCost:
     def products(
         self,
         rows: IntArray | slice,
-        other: PointCost,
+        other: Self,
         columns: IntArray | slice,
         out: Float32Array,
     ) -> None:
@@ -75,7 +71,7 @@ class PointCost:
     def bounds(
         self,
         rows: IntArray | slice,
-        other: PointCost,
+        other: Self,
         columns: IntArray | slice,
         out: Float32Array,
     ) -> None:
@@ -89,7 +85,7 @@ class PointCost:
         return spatial_order(self._X, self._center, *self._z.leading())
 
     def within(
-        self, rows: IntArray, r: FloatArray, other: PointCost, u: FloatArray, first: int = 0
+        self, rows: IntArray, r: FloatArray, other: Self, u: FloatArray, first: int = 0
     ) -> IntArray:
         """Those that boxes do not rule out."""
         boxes = other._box()
@@ -146,13 +142,9 @@ class PointCost:
         """Squared distances from the center, as shares of their sum."""
         return self.shift / self.shift.sum()
 
-    def mean(self) -> float:
-        """The mean cost, in the units of the data."""
-        return self.unit
-
-    def take(self, index: IntArray) -> PointCost:
+    def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit and about the same center."""
-        part = object.__new__(PointCost)
+        part = object.__new__(type(self))
         part.unit, part._center = self.unit, self._center
         part._hold(self._X[index], self.shift[index], self._z)
         return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sparrot.errors import NotEnoughMemoryError
@@ -16,13 +17,14 @@ def available_memory() -> float:
 
 
 def require_memory(
-    n_bytes: float, *, what: str, remedy: str, max_memory: float | None = None
+    n_bytes: float, *, what: str, remedy: str | Sequence[str], max_memory: float | None = None
 ) -> None:
     """Raise `NotEnoughMemoryError` if `n_bytes` are not to be had, or are more than allowed."""
     available = memory_budget(max_memory)
     if n_bytes > available:
         raise NotEnoughMemoryError(
-            f"{what} needs about {_said(n_bytes)}, and {_said(available)} are available; {remedy}"
+            f"{what} needs about {_size(n_bytes)}, and {_size(available)} are available",
+            remedy=remedy,
         )
 
 
@@ -32,7 +34,7 @@ def memory_budget(max_memory: float | None) -> float:
     return available if max_memory is None else min(available, max_memory)
 
 
-def _said(n_bytes: float) -> str:
+def _size(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.3g} MB"
 
 

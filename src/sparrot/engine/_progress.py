@@ -33,3 +33,8 @@ ProgressCallback = Callable[[Progress], None]
 
 def silent(report: Progress) -> None:
     """Ignore a report: the callback of those who did not ask."""
+
+
+def as_progress(progress: bool | ProgressCallback | None) -> ProgressCallback:
+    """The callback for what was asked for."""
+    return progress if callable(progress) else silent

@@ -70,8 +70,10 @@ class Threads:
     def __init__(self, n_jobs: int | None = None) -> None:
         if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
             raise InvalidInputError(
-                f"n_jobs must be a nonzero integer or None, got {n_jobs!r}; "
-                "None is all cores, 1 is one"
+                f"must be a nonzero integer, got {n_jobs!r}",
+                parameter="n_jobs",
+                value=n_jobs,
+                remedy="leave it out for all cores",
             )
         self.n_jobs: int = joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
@@ -110,18 +112,23 @@ class Threads:
             running.extend(pool.submit(function, piece) for piece in islice(coming, 1))
             yield result
 
-    def run(
+    def blocks(
         self,
         function: Callable[[int, int], None],
         n: int,
-        block: int,
-        report: Callable[[int, int], None] = lambda done, total: None,
+        size: int,
+        report: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Call `function(start, stop)` over `range(n)` in blocks of fixed size.
+        """Call `function(start, stop)` over `range(n)` in blocks of a fixed size.
 
         `report(blocks done, blocks in all)` is called as it goes on, and may raise.
         """
-        starts = range(0, n, block)
-        pieces = self.map(lambda start: function(start, min(start + block, n)), starts)
+        starts = range(0, n, size)
+        if report is None and (self._pool is None or len(starts) < 2):
+            for start in starts:
+                function(start, min(start + size, n))
+            return
+        pieces = self.map(lambda start: function(start, min(start + size, n)), starts)
         for done, _ in enumerate(pieces, start=1):
-            report(done, len(starts))
+            if report is not None:
+                report(done, len(starts))

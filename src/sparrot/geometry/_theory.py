@@ -35,10 +35,16 @@ from scipy.sparse import csr_array
 from scipy.special import gamma
 
 from sparrot._types import FloatArray
-from sparrot._validation import as_affinity, as_array, as_count, as_points, as_positive
+from sparrot._validation import (
+    as_affinity,
+    as_array,
+    as_count,
+    as_points,
+    as_positive,
+    as_public_metric,
+)
 from sparrot.affinity import Affinity
 from sparrot.affinity._graphs import costs_below
-from sparrot.affinity._transport import as_public_metric
 from sparrot.cost import make_cost
 from sparrot.errors import InvalidInputError
 

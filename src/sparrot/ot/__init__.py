@@ -1,47 +1,54 @@
-"""Costs -> potential and plan: regularized optimal transport."""
+"""Costs -> potential and plan: regularized optimal transport, with a certificate of optimality."""
 
-from sparrot.ot._ctransform import Part, block_levels, first_levels, levels_against, simplex_levels
-from sparrot.ot._link import QUADRATIC, Link, tsallis_link
+from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._measures import couple
-from sparrot.ot._options import SEARCHES, SOLVERS, Options
 from sparrot.ot._out_of_sample import new_rows, twins
-from sparrot.ot._pairs import PAIR_BYTES, Pairs, Support, compressed, number_of_pairs
-from sparrot.ot._pool import Pool, neighbor_graph
-from sparrot.ot._sample import Sample, sampled
-from sparrot.ot._screening import screen, seconds_of_a_pass
-from sparrot.ot._sinkhorn import sinkhorn
-from sparrot.ot._solution import Certificate, Solution, marginal_error
-from sparrot.ot._solve import Solver
+from sparrot.ot._path import PERPLEXITY, PERPLEXITY_PRECISION, EpsilonPath, Scale, find_root
+from sparrot.ot._problem import (
+    Certificate,
+    Entropic,
+    Options,
+    Power,
+    Problem,
+    Quadratic,
+    Regularizer,
+    Solution,
+    Tsallis,
+    compressed,
+    marginal_error,
+    number_of_pairs,
+    perplexities,
+)
+from sparrot.ot._screening import as_slice, list_hits, screen
+from sparrot.ot._solve import METHODS, SEARCHES, solve
 
 __all__ = [
-    "PAIR_BYTES",
-    "QUADRATIC",
+    "METHODS",
+    "PERPLEXITY",
+    "PERPLEXITY_PRECISION",
     "SEARCHES",
-    "SOLVERS",
     "Certificate",
-    "Link",
+    "Entropic",
+    "EpsilonPath",
     "Options",
-    "Pairs",
-    "Part",
-    "Pool",
-    "Sample",
+    "Power",
+    "Problem",
+    "Quadratic",
+    "Regularizer",
+    "Scale",
     "Solution",
-    "Solver",
-    "Support",
-    "block_levels",
+    "Tsallis",
+    "as_slice",
     "compressed",
     "couple",
-    "first_levels",
-    "levels_against",
+    "find_root",
+    "list_hits",
     "marginal_error",
-    "neighbor_graph",
     "new_rows",
     "number_of_pairs",
-    "sampled",
+    "perplexities",
     "screen",
-    "seconds_of_a_pass",
-    "simplex_levels",
-    "sinkhorn",
-    "tsallis_link",
+    "solve",
+    "transform_scores",
     "twins",
 ]

@@ -5,32 +5,55 @@ has a solution u <= r, every pair outside has :math:`u_i + u_j \le r_i + r_j \le
 solves the whole problem: the ceilings are the certificate. If some potentials stick out, their
 ceilings are raised and only their rows are screened again. The support is always exactly S(r), so
 that pairs are added and dropped without comparing lists.
+
+First potentials come from few points: a random part of m points with the share m/n of the mass has
+nearly the same potentials as all. So the problem is solved for a few hundred points (dense), then
+for four times as many, and so on. Each solution gives every point its c-transform against the part,
+with an uncertainty: the potentials from which the next part is solved, and a bound that keeps the
+next c-transforms cheap. The last screening is then almost always the only one that covers all
+pairs.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.engine import Progress, ProgressCallback, Threads, memory_budget, require_memory
+from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
-from sparrot.ot._dual import SparseDual
-from sparrot.ot._link import Link
+from sparrot.ot._checkpoint import Checkpoint, State
+from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
+from sparrot.ot._dual import DenseDual, SparseDual
 from sparrot.ot._newton import NewtonResult, newton
-from sparrot.ot._pairs import PAIR_BYTES, Pairs, Support
-from sparrot.ot._search import Search
+from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
+from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
 
-LOOSE = 1e-3  # marginal error while ceilings may still move
+LOG = logging.getLogger("sparrot")
+MAX_STEPS = 2000
+_UNDECIDED = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
-FEWER_NEIGHBOURS = (
-    "take a smaller eps, or a perplexity instead (outliers inflate the mean cost that eps is "
+
+_SPARSE_ROWS = 6.0  # neighbors a row below which the way down is from larger masses
+_ON_THE_WAY = 1e-2  # marginal error there, and for parts
+
+_RATIO = 4  # each part is that many times larger than the one before
+_DENSE = 1024  # the first part has at most that many points,
+_PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
+_PART_STEPS = 200  # Newton steps for a part, at most
+_WARM_ROWS = 64  # that judge a warm start
+
+_PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
+_LONG = 10.0  # seconds that are worth a line in the log
+_FEWER_NEIGHBORS = (
+    "take a smaller {eps}, or a {perplexity} instead (outliers inflate the mean cost that eps is "
     "relative to)"
 )
 
@@ -57,60 +80,130 @@ class Budget:
         self.left -= len(result.history)
 
 
-@dataclass(frozen=True, slots=True)
-class Restricted:
-    """The solution on a support; `certified` if no potential sticks out of its ceiling."""
-
-    u: FloatArray
-    plan: csr_array
-    certified: bool
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What an active set has found: potentials, ceilings, and the pairs below them."""
-
-    u: FloatArray
-    r: FloatArray
-    pairs: Pairs
-
-
 class ActiveSet:
-    """A set of points with ceilings and the support that they span, kept from solve to solve.
+    """The method: points in spatial order, ceilings on their potentials, pairs kept for later.
 
     Parameters
     ----------
-    search : where to look for pairs.
-    hollow : whether the diagonal is forbidden.
-    threads, progress : where to run, and whom to tell.
-    max_memory : bytes that the support may take; what is available if None.
+    problem : the problem with any eps.
+    options : how to solve.
+    run : resources.
+    """
+
+    name = "active-set"
+
+    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+        self._order = problem.cost.order()
+        cost = problem.cost if self._order is None else problem.cost.take(self._order)
+        self._problem = replace(problem, cost=cost)
+        self._options = options
+        self._run = run
+        self._resumed: FloatArray | None = None
+        self._ceilings = self._prepare(problem)
+
+    def _prepare(self, problem: Problem) -> Ceilings:
+        """Ceilings on all pairs, from a checkpoint if there is one."""
+        log_estimate(self._problem, "exact", _PASSES, self._run)
+        path = self._options.checkpoint
+        if path is None:
+            return Ceilings(self._problem, self._run)
+        checkpoint = Checkpoint(path, self._problem)
+        ceilings = Ceilings(self._problem, self._run, checkpoint.save)
+        state = checkpoint.load()
+        if state is not None:
+            LOG.info("going on from %s, with %d pairs", path, len(state.pairs))
+            ceilings.resume(state)
+            self._resumed = state.u
+        return ceilings
+
+    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
+        """Solve the problem with its eps, from potentials if there are any."""
+        ordered = replace(problem, cost=self._problem.cost)
+        if start is not None and self._order is not None:
+            start = start[self._order]
+        budget = Budget(self._options.max_iter or MAX_STEPS)
+        # The sums of the finished plan are rounded once more.
+        solution = self._solve_ordered(ordered, start, tol * (1 - 1e-6), budget)
+        certificate = solution.certificate
+        return replace(
+            self._as_given(solution),
+            problem=problem,
+            history=tuple(budget.history),
+            converged=certificate.marginal_error <= tol and certificate.violation < np.inf,
+            method=self.name,
+        )
+
+    def _solve_ordered(
+        self, problem: Problem, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Solution:
+        """The solution for the points in their spatial order."""
+        start, self._resumed = self._resumed if start is None else start, None
+        guess = None if start is None else warm_start(problem, start, self._run)
+        if guess is None:
+            guess = self._cold_start(problem, budget.left)
+        n = problem.n
+        self._run.require_memory(
+            _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
+            what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
+            remedy=_FEWER_NEIGHBORS,
+        )
+        return self._ceilings.solve(problem, guess, tol, budget)
+
+    def _cold_start(self, problem: Problem, max_steps: int) -> Guess:
+        """A guess from parts; where neighbors are very few, by way of larger masses.
+
+        On the way down the support only shrinks, so that this costs no further screening.
+        """
+        regularizer: Power = problem.regularizer
+        scale = regularizer.score(regularizer.mass)
+        larger: list[float] = []
+        while True:
+            easier = problem.with_mass(larger[-1]) if larger else problem
+            guess = first_potentials(easier, self._run)
+            if guess.n_neighbors >= _SPARSE_ROWS or len(larger) >= 10:
+                break
+            larger.append(float(regularizer.entry(scale * 10.0 ** (len(larger) + 1))))
+        for mass in reversed(larger):
+            easier = problem.with_mass(mass)
+            u = self._ceilings.solve(easier, guess, _ON_THE_WAY, Budget(max_steps)).u
+            slack = np.full(len(u), regularizer.score(mass / (10 * _SPARSE_ROWS)))
+            guess = Guess(u, slack, _SPARSE_ROWS)
+        return guess
+
+    def _as_given(self, solution: Solution) -> Solution:
+        """From spatial order back to the order of the points."""
+        if self._order is None:
+            return solution
+        place, plan = np.argsort(self._order), solution.plan
+        columns = self._order.astype(plan.indices.dtype)[plan.indices]
+        plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
+        plan.sort_indices()
+        return replace(solution, u=solution.u[place], plan=plan)
+
+
+class Ceilings:
+    """Ceilings on the potentials and the support that they span, kept from solve to solve.
+
+    Parameters
+    ----------
+    problem : the problem with any eps.
+    run : resources.
     keep : called with what a later run can go on from, after every round.
     """
 
     def __init__(
-        self,
-        search: Search,
-        hollow: bool,
-        threads: Threads,
-        progress: ProgressCallback,
-        max_memory: float | None = None,
-        keep: Callable[[State], None] | None = None,
+        self, problem: Problem, run: Run, keep: Callable[[State], None] | None = None
     ) -> None:
-        self.search = search
-        self.cost = search.cost
-        self.hollow = hollow
-        self.threads = threads
-        self.progress = progress
-        self.max_memory = max_memory
+        self.cost = problem.cost
+        self.run = run
+        self._hollow = problem.hollow
         self._keep = keep
         self._r = np.full(self.cost.n, -np.inf)
         self._error = np.inf
         self._pairs = self._loops()
         self._support: Support | None = None
 
-    def solve(
-        self, link: Link, mass: float, guess: Guess, tol: float, budget: Budget
-    ) -> Restricted:
+    def solve(self, problem: Problem, guess: Guess, tol: float, budget: Budget) -> Solution:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
         strikes = np.zeros(self.cost.n)
@@ -120,28 +213,45 @@ class ActiveSet:
         rounds = 0
         while True:
             rounds += 1
-            dual = self._dual(slack, link, mass)
-            result, over = self._newton(dual, u, max(tol, LOOSE), budget)
-            if len(over) == 0 and tol < LOOSE and result.error <= LOOSE:
+            dual = self._dual(problem, slack)
+            result, over = self._newton(dual, u, max(tol, _UNDECIDED), budget)
+            if len(over) == 0 and tol < _UNDECIDED and result.error <= _UNDECIDED:
                 result, over = self._newton(dual, result.u, tol, budget)
             if self._keep is not None:
                 self._keep(State(result.u, self._r, self._pairs))
-            stuck = budget.left <= 0 or result.error > max(tol, LOOSE) or rounds == _MAX_ROUNDS
-            if len(over) == 0 or stuck:
-                return Restricted(result.u, dual.plan(result.u), len(over) == 0)
+            stuck = budget.left <= 0 or result.error > max(tol, _UNDECIDED)
+            if len(over) == 0 or stuck or rounds == _MAX_ROUNDS:
+                return self._solution(problem, dual, result, len(over) == 0)
             del dual  # and its support, before there is another
             u = np.minimum(result.u, self._r)
             strikes[over] += 1  # who sticks out again and again rises ever faster
             slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
-            self._move(self._raised(link, mass, u, slack, over))
+            self._move(self._raised(problem, u, slack, over))
 
-    def _dual(self, slack: FloatArray, link: Link, mass: float) -> SparseDual:
+    def find_pairs(
+        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
+    ) -> Pairs:
+        """The pairs `i < j` of S(r) that touch one of the rows (all if None)."""
+        return screen(self.cost, r, self.run, rows, report)
+
+    def c_transform(
+        self, problem: Problem, rows: IntArray, u: FloatArray, near: FloatArray
+    ) -> FloatArray:
+        """The c-transforms of some rows against all points; `near` are guesses."""
+        return c_transform(self.cost, rows, Reference.whole(problem, u), near, self.run)[0]
+
+    def resume(self, state: State) -> None:
+        """Go on from ceilings and pairs that were found for the same points."""
+        self._r, self._pairs, self._support = state.r, state.pairs, None
+
+    def _dual(self, problem: Problem, slack: FloatArray) -> SparseDual:
         """The problem restricted to the support, which is built if need be."""
         if self._support is None:
             self._support = Support.of(self._pairs, self.cost.n)
             self._pairs = self._support.pairs  # the same, in order
         # A ghost that took all the mass of its row would let it out by a tenth of its slack.
-        return SparseDual(self._support, self._r, 10 * mass / slack, link, mass, self.threads)
+        stiffness = 10 * problem.regularizer.mass / slack
+        return SparseDual(self._support, self._r, stiffness, problem.regularizer, self.run)
 
     def _newton(
         self, dual: SparseDual, u: FloatArray, tol: float, budget: Budget
@@ -151,26 +261,41 @@ class ActiveSet:
 
         def report(step: int, error: float) -> None:
             self._error = error
-            n, n_pairs = self.cost.n, len(self._pairs)
-            self.progress(Progress("newton", n, before + step, 0, error, n_pairs))
+            self.run.report(
+                "newton", self.cost.n, before + step,
+                marginal_error=error, n_pairs=len(self._pairs),
+            )  # fmt: skip
 
         result = newton(dual, u, tol, budget.left, report)
         budget.spend(result)
         return result, np.flatnonzero(result.u > self._r).astype(np.int32)
 
+    def _solution(
+        self, problem: Problem, dual: SparseDual, result: NewtonResult, certified: bool
+    ) -> Solution:
+        """Ceilings that hold are the certificate; where one does not, the violation is unknown."""
+        plan = dual.plan(result.u)
+        certificate = Certificate(
+            marginal_error=marginal_error(plan),
+            violation=0.0 if certified else np.inf,
+            pairs_checked=problem.n_pairs if certified else 0,
+            exact=certified,
+        )
+        return Solution(problem, result.u, plan, certificate, result.history, certified)
+
     def _raised(
-        self, link: Link, mass: float, u: FloatArray, slack: FloatArray, over: IntArray
+        self, problem: Problem, u: FloatArray, slack: FloatArray, over: IntArray
     ) -> FloatArray:
-        """New ceilings: rows that stick out go above their level against all points.
+        """New ceilings: rows that stick out go above their c-transform against all points.
 
         The other ceilings come down, to the potential and the slack of the row.
         """
         assert self._support is not None
-        near = self._support.levels(over, u, link, mass, self.threads)
+        near = c_transform_over(self._support, over, u, problem.regularizer, self.run)
         near = np.where(np.isfinite(near), near, u[over] + slack[over])
-        level = self.search.levels(over, u, link, mass, near)
+        v = self.c_transform(problem, over, u, near)
         r = np.minimum(self._r, u + slack)
-        r[over] = np.maximum(level, u[over]) + slack[over]
+        r[over] = np.maximum(v, u[over]) + slack[over]
         return r
 
     def _move(self, r: FloatArray) -> None:
@@ -196,33 +321,123 @@ class ActiveSet:
 
     def _loops(self) -> Pairs:
         """Without the hollow constraint every point is a candidate for itself, at any ceiling."""
-        own = np.arange(0 if self.hollow else self.cost.n, dtype=np.int32)
+        own = np.arange(0 if self._hollow else self.cost.n, dtype=np.int32)
         return Pairs(own, own, self.cost.diagonal()[: len(own)])
 
     def _screen(self, r: FloatArray, rows: IntArray | None) -> Pairs:
         n = self.cost.n
-        limit = memory_budget(self.max_memory) / PAIR_BYTES
+        limit = self.run.memory() / PAIR_BYTES
 
         def report(done: int, total: int, found: int) -> None:
             if found > limit:
                 raise NotEnoughMemoryError(
                     f"{found:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
-                    f"are more than fit in memory; {FEWER_NEIGHBOURS}"
+                    "are more than fit in memory",
+                    remedy=_FEWER_NEIGHBORS,
                 )
-            self.progress(Progress("screening", n, done, total, self._error, found))
+            self.run.report("screening", n, done, total, marginal_error=self._error, n_pairs=found)
 
-        return self.search.pairs(r, rows, report)
+        return self.find_pairs(r, rows, report)
 
-    def resume(self, state: State) -> None:
-        """Go on from ceilings and pairs that were found for the same points."""
-        self._r, self._pairs, self._support = state.r, state.pairs, None
 
-    def require_memory(self, neighbors: float) -> None:
-        """Refuse a problem with too many neighbors a row before it begins."""
-        pairs = neighbors * self.cost.n / 2
-        require_memory(
-            _SPARE * pairs * PAIR_BYTES,
-            what=f"about {neighbors:.0f} neighbors a row of {self.cost.n} points",
-            remedy=FEWER_NEIGHBOURS,
-            max_memory=self.max_memory,
+def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Guess:
+    """Solve ever larger random parts; each gives every point its c-transform, the last the guess.
+
+    `largest` bounds the number of points of a part.
+    """
+    n, cost = problem.n, problem.cost
+    mass = problem.regularizer.mass
+    order = np.random.default_rng(0).permutation(n)
+    sizes = _part_sizes(n, largest)
+    reference = _first_part(problem, _some(order, sizes[0]), run)
+
+    def report(done: int, total: int) -> None:
+        run.report("extending", n, done, total)
+
+    report(0, 0)
+    u, k = rough_c_transform(cost, reference, run)
+    for size in sizes[1:]:
+        slack = _uncertainty(k, reference.problem.regularizer)
+        index = _some(order, size)
+        guess = Guess(u[index], slack[index], float(k.mean()) * size / reference.problem.n)
+        part = problem.part(index).with_mass(
+            max(reference.problem.regularizer.mass, mass * size / n)
         )
+        found = Ceilings(part, run).solve(part, guess, _ON_THE_WAY, Budget(_PART_STEPS))
+        reference = Reference(part, index, found.u)
+        others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
+        near = (u + slack)[others]
+        u[others], k[others] = c_transform(cost, others, reference, near, run, report)
+        u[index], k[index] = found.u, np.diff(found.plan.indptr)
+    regularizer, m = reference.problem.regularizer, reference.problem.n
+    raised = regularizer.mass / (mass * m / n)  # with that much more mass than its share
+    return Guess(u, _uncertainty(k, regularizer), float(k.mean()) * n / m / raised)
+
+
+def warm_start(problem: Problem, u: FloatArray, run: Run) -> Guess | None:
+    """Potentials of another solution, judged by a few rows; None if they are worth nothing.
+
+    Where all potentials are too high by some amount, all c-transforms are too low by the same, and
+    the mean of the two is right. What is left of their difference is the uncertainty.
+    """
+    regularizer: Power = problem.regularizer
+    rows = np.linspace(0, problem.n - 1, min(_WARM_ROWS, problem.n)).astype(np.int32)
+    near = u[rows] + regularizer.score(regularizer.mass)
+    v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u), near, run)
+    shift = float(np.median(v - u[rows])) / 2
+    scale = float(regularizer.score(regularizer.mass / max(n_neighbors.mean(), 1.0)))
+    uncertainty = float(np.median(np.abs(v - u[rows] - 2 * shift)))
+    if not uncertainty + abs(shift) <= 4 * scale:  # also where these are not numbers
+        return None
+    slack = np.full(problem.n, uncertainty + scale / 2)
+    return Guess(u + shift, slack, float(n_neighbors.mean()))
+
+
+def _part_sizes(n: int, largest: float) -> list[int]:
+    """A quarter of n points, a quarter of that, and so on, ascending; the first is dense."""
+    sizes = [max(2, -(-n // _RATIO))]
+    while sizes[0] > _DENSE:
+        sizes.insert(0, -(-sizes[0] // _RATIO))
+    return [size for size in sizes if size <= max(largest, sizes[0])]
+
+
+def _some(order: IntArray, size: int) -> IntArray:
+    """The first points of an order, ascending."""
+    return np.sort(order[:size]).astype(np.int32)
+
+
+def _first_part(problem: Problem, index: IntArray, run: Run) -> Reference:
+    """The smallest part, solved; its mass is raised until it has a few neighbors a row."""
+    part = problem.part(index)
+    part = part.with_mass(problem.regularizer.mass * part.n / problem.n)
+    C = part.dense_cost()
+    u = part.cost.shift.copy()
+    for _ in range(100):
+        dual = DenseDual(C, part.regularizer, run)
+        u = newton(dual, u, _ON_THE_WAY, _PART_STEPS).u
+        if dual.scores(u).nnz >= min(_PART_NEIGHBORS, part.n / 2) * part.n:
+            break
+        part = part.with_mass(2 * part.regularizer.mass)
+    return Reference(part, index, u)
+
+
+def _uncertainty(k: IntArray, regularizer: Power) -> FloatArray:
+    """How far off c-transforms over k neighbors may be.
+
+    The sampling error is of the order of the mean score divided by the root of their number.
+    """
+    k = np.maximum(k, 1)
+    slack: FloatArray = regularizer.score(regularizer.mass / k) * np.minimum(1, 2 / np.sqrt(k))
+    return slack
+
+
+def log_estimate(problem: Problem, search: str, passes: float, run: Run) -> None:
+    """Log an estimate before what may be a long run: bounds may rule out much of it."""
+    if problem.cost.points is None or problem.n <= 30_000:
+        return
+    seconds = passes * seconds_of_a_pass(problem.cost, run)
+    if seconds > _LONG:
+        LOG.info(
+            "%s search of %d points: about %.0f s for one solve, or less",
+            search, problem.n, seconds,
+        )  # fmt: skip

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from sparrot._files import whole_file
-from sparrot.cost import Cost
+from sparrot._types import FloatArray
 from sparrot.errors import InvalidInputError
-from sparrot.ot._active_set import State
-from sparrot.ot._pairs import Pairs
+from sparrot.ot._problem import Problem
+from sparrot.ot._screening import Pairs
 
 _SCHEMA = 1
 _BROKEN = (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the active set has found: potentials, ceilings, and the pairs below them."""
+
+    u: FloatArray
+    r: FloatArray
+    pairs: Pairs
 
 
 class Checkpoint:
@@ -25,9 +35,10 @@ class Checkpoint:
     eps; that it belongs to the same points is checked.
     """
 
-    def __init__(self, path: Path, cost: Cost, hollow: bool) -> None:
+    def __init__(self, path: Path, problem: Problem) -> None:
         self._path = path
-        self._fingerprint = f"{cost.fingerprint()} {'hollow' if hollow else 'fat'}"
+        kind = "hollow" if problem.hollow else "fat"
+        self._fingerprint = f"{problem.cost.fingerprint()} {kind}"
 
     def save(self, state: State) -> None:
         """Write the state; a file that was there stays whole until it is replaced."""
@@ -58,11 +69,16 @@ class Checkpoint:
                 state = State(held["u"], held["r"], pairs)
         except _BROKEN as error:
             raise InvalidInputError(
-                f"{self._path} is not a checkpoint of this version; name another file, or delete it"
+                f"{self._path} is not one of this version",
+                parameter="checkpoint",
+                value=self._path,
+                remedy=["name another file", "delete it"],
             ) from error
         if fingerprint != self._fingerprint:
             raise InvalidInputError(
-                f"the checkpoint {self._path} belongs to other points, or to another value of "
-                "hollow; name another file, or delete it"
+                f"{self._path} belongs to other points, or to another value of hollow",
+                parameter="checkpoint",
+                value=self._path,
+                remedy=["name another file", "delete it"],
             )
         return state

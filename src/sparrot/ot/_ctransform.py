@@ -1,12 +1,12 @@
-"""The one-variable equation: how high a point must rise to find its mass among given points.
+r"""The regularized c-transform: the potential at which a point finds its mass among given points.
 
-Against points j with potentials u_j, the level of a point i is the v that solves
+Against points j with potentials u_j, the c-transform of a point i is the v that solves
 
-    sum_j g([v + u_j - C_ij]_+) = mass
+.. math:: \sum_j g([v + u_j - C_{ij}]_+) = m
 
-(for the quadratic regularizer, g(s) = s, a projection onto the simplex). The level of a point
-against all others *is* its potential at the optimum; against a random part of them, with its share
-of the mass, it is an estimate of it; and for a new point it gives the row of the affinity.
+(for the quadratic regularizer, g(s) = s, a projection onto the simplex). Against all other points
+it *is* the potential of the point at the optimum; against a random part of them, with its share of
+the mass, it is an estimate of it; and for a new point it gives the row of the affinity.
 """
 
 from __future__ import annotations
@@ -18,159 +18,184 @@ import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost
-from sparrot.engine import Threads
-from sparrot.ot._link import QUADRATIC, Link
-from sparrot.ot._screening import ROWS, Scratch, ceilings, hits, tiles
+from sparrot.engine import Run
+from sparrot.ot._problem import Power, Problem
+from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined
 
 _FASTER = 8.0  # factor on the step by which a row without any candidate rises
-_ROUNDING = 1e-9  # far more than a level errs by
+_ROUNDING = 1e-9  # far more than a c-transform errs by
 _WORTH_COMPILING = 1_000_000  # entries of a block
+_SUPPORT_ROWS = 4096  # rows of a block of a support
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Some points of a cost: their places (ascending), the cost between them, potentials."""
+class Reference:
+    """A reference set: some of the points, with potentials.
 
+    Attributes
+    ----------
+    problem : the problem between these points, with their share of the mass.
+    index : their places among all points, ascending.
+    u : their potentials.
+    """
+
+    problem: Problem
     index: IntArray
-    cost: Cost
     u: FloatArray
 
     @staticmethod
-    def whole(cost: Cost, u: FloatArray) -> Part:
+    def whole(problem: Problem, u: FloatArray) -> Reference:
         """All points."""
-        return Part(np.arange(cost.n, dtype=np.int32), cost, u)
+        return Reference(problem, np.arange(problem.n, dtype=np.int32), u)
 
 
-def levels_against(
+def c_transform(
     cost: Cost,
     rows: IntArray,
-    part: Part,
-    link: Link,
-    mass: float,
+    reference: Reference,
     near: FloatArray,
-    hollow: bool,
-    threads: Threads,
-    report: Callable[[int, int], None] = lambda done, total: None,
+    run: Run,
+    report: Callable[[int, int], None] | None = None,
 ) -> tuple[FloatArray, IntArray]:
-    """Levels of the points `rows` of `cost` against a part, and how many points each rests on.
+    """The c-transform of the points `rows`, and how many points each of them rests on.
 
-    `near` are guesses. Candidates are the pairs with `near_i + u_j > C_ij`; if the level over these
-    is no higher than the guess, no other pair matters to it. If it is higher, it is at least a
-    bound, and the row is looked at once more. With `hollow` a point is no candidate for itself.
-    `report(row groups done, row groups in all)` is called as it goes on.
+    `near` are guesses. Candidates are the pairs with `near_i + u_j > C_ij`; if the transform over
+    these is no higher than the guess, no other pair matters to it. If it is higher, it is at least
+    a bound, and the row is looked at once more. In a hollow problem a point is no candidate for
+    itself. `report(row groups done, row groups in all)` is called as it goes on.
     """
     v = np.empty(len(rows))
     counts = np.zeros(len(rows), np.int64)
-    columns = ceilings(part.cost, part.u)
-    scratch = Scratch()
-    first_step = float(link.score(np.array(mass)))
+    problem, u = reference.problem, reference.u
+    regularizer: Power = problem.regularizer
+    tiles = Tiles(cost, problem.cost, u)
 
     def candidates(group: IntArray, bound: FloatArray) -> tuple[IntArray, IntArray]:
-        limit = ceilings(cost, bound, group)
-        found = [
-            hits(cost, group, limit, part.cost, tile, columns, scratch)
-            for tile in tiles(cost, group, bound, part.cost, part.u)
-        ]
-        i = np.concatenate([i for i, _ in found] or [group[:0]])
-        j = np.concatenate([j for _, j in found] or [group[:0]])
-        if hollow:
-            other = part.index[j] != group[i]
+        i, j = joined(list(tiles.hits(group, bound)))
+        if problem.hollow:
+            other = reference.index[j] != group[i]
             i, j = i[other], j[other]
         order = np.argsort(i, kind="stable")
         return i[order], j[order]
 
     def block(start: int, stop: int) -> None:
-        todo, bound, step = np.arange(start, stop), near[start:stop], first_step
+        todo, bound, step = (
+            np.arange(start, stop),
+            near[start:stop],
+            regularizer.score(regularizer.mass),
+        )
         while len(todo):
             i, j = candidates(rows[todo], bound)
-            C = cost.pairs(rows[todo][i], part.index[j])
-            level, counts[todo] = _levels_of_candidates(i, j, C, len(todo), part.u, link, mass)
-            v[todo] = level
-            low = ~(level <= bound)
+            C = cost.pairs(rows[todo][i], reference.index[j])
+            found, counts[todo] = _over_candidates(i, j, C, len(todo), u, regularizer)
+            v[todo] = found
+            low = ~(found <= bound)
             higher = np.where(
-                np.isfinite(level), level + _ROUNDING * (np.abs(level) + step), bound + step
+                np.isfinite(found), found + _ROUNDING * (np.abs(found) + step), bound + step
             )
             todo, bound, step = todo[low], higher[low], _FASTER * step
 
-    threads.run(block, len(rows), ROWS, report)
+    run.threads.blocks(block, len(rows), TILE_ROWS, report)
     return v, counts
 
 
-def _levels_of_candidates(
-    i: IntArray, j: IntArray, C: FloatArray, n: int, u: FloatArray, link: Link, mass: float
+def _over_candidates(
+    i: IntArray, j: IntArray, C: FloatArray, n: int, u: FloatArray, regularizer: Power
 ) -> tuple[FloatArray, IntArray]:
-    """Levels of n rows over pairs that are sorted by row; infinite for a row without any."""
-    from sparrot._kernels import support_levels
+    """The transforms of n rows over pairs that are sorted by row; infinite for a row without any."""
+    from sparrot._kernels import c_transform_support
 
     v = np.empty(n)
     indptr = np.searchsorted(i, np.arange(n + 1))
     rows = np.arange(n, dtype=np.int32)
-    support_levels(indptr, j, C, u, mass, link.factor, link.power, rows, v)
+    c_transform_support(
+        indptr, j, C, u, regularizer.mass, regularizer.factor, regularizer.power, rows, v
+    )
     return v, np.bincount(i[v[i] + u[j] - C > 0], minlength=n)
 
 
-def first_levels(
-    cost: Cost, part: Part, link: Link, mass: float, threads: Threads
-) -> tuple[FloatArray, IntArray]:
-    """Levels of all points against a small part, from products in float32: good for a start."""
-    v = np.empty(cost.n)
-    counts = np.empty(cost.n, np.int64)
-    b = part.u - part.cost.shift
-    place = np.minimum(np.searchsorted(part.index, np.arange(cost.n)), part.cost.n - 1)
-    own = part.index[place] == np.arange(cost.n)
+def c_transform_over(
+    support: Support, rows: IntArray, u: FloatArray, regularizer: Power, run: Run
+) -> FloatArray:
+    """The transforms of some rows over their pairs in a support: bounds on those over all pairs.
+
+    Infinite for a row without any pair.
+    """
+    from sparrot._kernels import c_transform_support
+
+    v = np.empty(len(rows))
 
     def block(start: int, stop: int) -> None:
-        Q: Float32Array = np.empty((stop - start, part.cost.n), np.float32)
-        cost.products(slice(start, stop), part.cost, slice(None), Q)
-        S = Q + b
+        c_transform_support(
+            support.indptr, support.indices, support.cost, u,
+            regularizer.mass, regularizer.factor, regularizer.power,
+            rows[start:stop], v[start:stop],
+        )  # fmt: skip
+
+    run.threads.blocks(block, len(rows), _SUPPORT_ROWS)
+    return v
+
+
+def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[FloatArray, IntArray]:
+    """As `c_transform` for all points and a small reference set, in float32: good for a start."""
+    n, m = cost.n, reference.problem.n
+    regularizer: Power = reference.problem.regularizer
+    v = np.empty(n)
+    counts = np.empty(n, np.int64)
+    b = reference.u - reference.problem.cost.shift
+    place = np.minimum(np.searchsorted(reference.index, np.arange(n)), m - 1)
+    own = reference.index[place] == np.arange(n)
+
+    def block(start: int, stop: int) -> None:
+        G: Float32Array = np.empty((stop - start, m), np.float32)
+        cost.products(slice(start, stop), reference.problem.cost, slice(None), G)
+        S = G + b
         twin = np.flatnonzero(own[start:stop])
         S[twin, place[start:stop][twin]] = -np.inf
-        v[start:stop] = block_levels(S, mass, link)
+        v[start:stop] = transform_scores(S, regularizer)
         counts[start:stop] = (S + v[start:stop, None] > 0).sum(axis=1)
 
-    threads.run(block, cost.n, _WORTH_COMPILING // part.cost.n + 1)
+    run.threads.blocks(block, n, _WORTH_COMPILING // m + 1)
     return v + cost.shift, counts
 
 
-def simplex_levels(S: FloatArray, mass: float | FloatArray, link: Link = QUADRATIC) -> FloatArray:
+def transform_scores(
+    S: FloatArray, regularizer: Power, mass: float | FloatArray | None = None
+) -> FloatArray:
     """Solve `sum_j g([v_i + S_ij]_+) = mass_i` for each row of a dense block of scores.
 
-    Newton from the right on a convex increasing function: monotone, and finite for the quadratic
-    link. Entries may be minus infinity, but not all entries of a row.
+    The mass is the regularizer's if None. Newton from the right on a convex increasing function:
+    monotone, and finite where g is linear. Entries may be minus infinity, but not a whole row.
 
     Examples
     --------
-    >>> simplex_levels(np.array([[0.0, -0.5, -9.0]]), 1.0)
+    >>> from sparrot.ot._problem import Quadratic
+    >>> transform_scores(np.array([[0.0, -0.5, -9.0]]), Quadratic(1.0))
     array([0.75])
     """
-    mass = np.broadcast_to(np.asarray(mass, dtype=np.float64), len(S))
-    v: FloatArray = link.score(mass) - S.max(axis=1)
+    if mass is None and S.size >= _WORTH_COMPILING:
+        from sparrot._kernels import c_transform_rows
+
+        v = np.empty(len(S))
+        c_transform_rows(S, regularizer.mass, regularizer.factor, regularizer.power, v)
+        return v
+    m = np.broadcast_to(np.asarray(regularizer.mass if mass is None else mass, float), len(S))
+    v = regularizer.score(m) - S.max(axis=1)
     falling = np.arange(len(S))
     for _ in range(200):
         if len(falling) == 0:
             break
-        lower = _newton_step(S[falling], v[falling], mass[falling], link)
+        lower = _newton_step(S[falling], v[falling], m[falling], regularizer)
         moved = lower < v[falling]
         falling = falling[moved]
         v[falling] = lower[moved]
     return v
 
 
-def block_levels(S: FloatArray, mass: float, link: Link) -> FloatArray:
-    """As `simplex_levels`; large blocks are worth a compiled loop."""
-    if S.size < _WORTH_COMPILING:
-        return simplex_levels(S, mass, link)
-    from sparrot._kernels import row_levels
-
-    v = np.empty(len(S))
-    row_levels(S, mass, link.factor, link.power, v)
-    return v
-
-
-def _newton_step(S: FloatArray, v: FloatArray, mass: FloatArray, link: Link) -> FloatArray:
+def _newton_step(S: FloatArray, v: FloatArray, mass: FloatArray, regularizer: Power) -> FloatArray:
     positive = S + v[:, None] > 0
-    if link.linear:  # depends on the support alone, so that it stops when the support does
+    if regularizer.linear:  # depends on the support alone, so that it stops when the support does
         return (mass - np.where(positive, S, 0.0).sum(axis=1)) / positive.sum(axis=1)
     P = np.where(positive, S + v[:, None], 0.0)
-    slope = np.where(positive, link.slope(P), 0.0).sum(axis=1)
-    return v - (link.entry(P).sum(axis=1) - mass) / slope
+    slope = np.where(positive, regularizer.slope(P), 0.0).sum(axis=1)
+    return v - (regularizer.entry(P).sum(axis=1) - mass) / slope

@@ -1,6 +1,7 @@
 r"""The dual problem, over all pairs or over a support.
 
-With scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+`, a link g, its integral G and the mass m,
+With scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+`, the regularizer's g, its integral G and the
+mass m,
 
 .. math:: \Phi(u) = \tfrac12 \sum_{ij} G(s_{ij}) - m \sum_i u_i
 
@@ -20,10 +21,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.engine import Threads
-from sparrot.ot._ctransform import simplex_levels
-from sparrot.ot._link import Link
-from sparrot.ot._pairs import Support, compressed
+from sparrot.engine import Run
+from sparrot.ot._ctransform import transform_scores
+from sparrot.ot._problem import Power, compressed
+from sparrot.ot._screening import Support
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
@@ -50,50 +51,49 @@ class DualState:
 class Dual(Protocol):
     """What Newton's method asks of a dual problem."""
 
-    mass: float
+    @property
+    def mass(self) -> float:
+        """What the marginal error is relative to."""
 
     def state(self, u: FloatArray) -> DualState:
         """Value, gradient and Hessian at u."""
 
-    def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
+    def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """For some rows, the v that solves `sum_j g([v + u_j - C_ij]_+) = mass`."""
 
 
 class DenseDual:
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
-    def __init__(self, C: FloatArray, link: Link, mass: float, threads: Threads) -> None:
-        self.mass = mass
+    def __init__(self, C: FloatArray, regularizer: Power, run: Run) -> None:
+        self.mass = regularizer.mass
         self._C = C
-        self._link = link
-        self._threads = threads
+        self._regularizer = regularizer
+        self._run = run
         self._last: tuple[FloatArray, csr_array] | None = None
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows; only positive scores are kept."""
-        s = self.scores(u)
-        entries = _like(s, self._link.entry(s.data))
-        slopes = _like(s, self._link.slope(s.data))
-        value = float(self._link.integral(s.data).sum()) / 2 - self.mass * float(u.sum())
+        s, regularizer = self.scores(u), self._regularizer
+        entries = _like(s, regularizer.entry(s.data))
+        slopes = _like(s, regularizer.slope(s.data))
+        value = float(regularizer.integral(s.data).sum()) / 2 - self.mass * float(u.sum())
         gradient = entries.sum(axis=1) - self.mass
         return DualState(value, gradient, slopes.sum(axis=1), slopes.__matmul__)
 
     def scores(self, u: FloatArray) -> csr_array:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
         if self._last is None or self._last[0] is not u:
-            self._last = u, self._scores(u)
+            starts = range(0, len(u), _DENSE_BLOCK)
+            parts = list(self._run.threads.map(lambda start: self._positive(u, start), starts))
+            counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
+            self._last = u, compressed(counts, indices, data, len(u))
         return self._last[1]
-
-    def _scores(self, u: FloatArray) -> csr_array:
-        starts = range(0, len(u), _DENSE_BLOCK)
-        parts = list(self._threads.map(lambda start: self._positive(u, start), starts))
-        counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return compressed(counts, indices, data, len(u))
 
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `g(s_ij) / m`."""
         s = self.scores(u)
-        return _like(s, self._link.entry(s.data) / self.mass)
+        return _like(s, self._regularizer.entry(s.data) / self.mass)
 
     def _positive(self, u: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows = slice(start, start + _DENSE_BLOCK)
@@ -104,9 +104,9 @@ class DenseDual:
         counts = np.count_nonzero(positive, axis=1)
         return counts, (flat % len(u)).astype(np.int32), P.ravel()[flat]
 
-    def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
-        """Levels of some rows against all points."""
-        return simplex_levels(u - self._C[rows], self.mass, self._link)
+    def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
+        """The c-transforms of some rows against all points."""
+        return transform_scores(u - self._C[rows], self._regularizer, self.mass)
 
 
 class SparseDual:
@@ -123,28 +123,26 @@ class SparseDual:
         support: Support,
         ceiling: FloatArray,
         stiffness: FloatArray,
-        link: Link,
-        mass: float,
-        threads: Threads,
+        regularizer: Power,
+        run: Run,
     ) -> None:
-        self.mass = mass
+        self.mass = regularizer.mass
         self._support = support
         self._ceiling = ceiling
         self._stiffness = stiffness
-        self._link = link
-        self._threads = threads
+        self._regularizer = regularizer
+        self._run = run
         n, n_entries = len(ceiling), len(support.indices)
         self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
         self._active = np.empty(n_entries, np.int32)
-        self._weight = np.empty(0 if link.linear else n_entries)
+        self._weight = np.empty(0 if regularizer.linear else n_entries)
         self._degree = np.empty(n, np.int64)
         self._sums = np.empty((3, n))  # of entries, of their integrals, of their slopes
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows."""
-        self._threads.run(
-            self._linear(u) if self._link.linear else self._power(u), len(u), self._block
-        )
+        rows = self._linear_rows(u) if self._regularizer.linear else self._power_rows(u)
+        self._run.threads.blocks(rows, len(u), self._block)
         entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
@@ -152,30 +150,31 @@ class SparseDual:
         diagonal = slopes + self._stiffness * (excess > 0)
         return DualState(value, entries + ghost - self.mass, diagonal, self._adjacency)
 
-    def _linear(self, u: FloatArray) -> Callable[[int, int], None]:
+    def _linear_rows(self, u: FloatArray) -> Callable[[int, int], None]:
         from sparrot._kernels import residual_rows
 
-        s, (mass, integral, slope) = self._support, self._sums
+        s, (entry, integral, slope) = self._support, self._sums
 
         def rows(start: int, stop: int) -> None:
             residual_rows(
                 s.indptr, s.indices, s.cost, u, start, stop,
-                mass, integral, self._degree, self._active,
+                entry, integral, self._degree, self._active,
             )  # fmt: skip
             integral[start:stop] /= 2
             slope[start:stop] = self._degree[start:stop]
 
         return rows
 
-    def _power(self, u: FloatArray) -> Callable[[int, int], None]:
+    def _power_rows(self, u: FloatArray) -> Callable[[int, int], None]:
         from sparrot._kernels import power_rows
 
-        s, (mass, integral, slope) = self._support, self._sums
+        s, (entry, integral, slope) = self._support, self._sums
+        factor, power = self._regularizer.factor, self._regularizer.power
 
         def rows(start: int, stop: int) -> None:
             power_rows(
-                s.indptr, s.indices, s.cost, u, self._link.factor, self._link.power, start, stop,
-                mass, integral, slope, self._degree, self._active, self._weight,
+                s.indptr, s.indices, s.cost, u, factor, power, start, stop,
+                entry, integral, slope, self._degree, self._active, self._weight,
             )  # fmt: skip
 
         return rows
@@ -186,23 +185,23 @@ class SparseDual:
         s, out = self._support, np.empty_like(x)
 
         def rows(start: int, stop: int) -> None:
-            if self._link.linear:
+            if self._regularizer.linear:
                 adjacency_rows(s.indptr, self._active, self._degree, x, start, stop, out)
             else:
                 weighted_rows(
                     s.indptr, self._active, self._weight, self._degree, x, start, stop, out
                 )
 
-        self._threads.run(rows, len(x), self._block)
+        self._run.threads.blocks(rows, len(x), self._block)
         return out
 
-    def levels(self, u: FloatArray, rows: IntArray) -> FloatArray:
-        """Levels over the support, but no higher than a ghost alone would lift the row."""
-        from sparrot._kernels import support_levels
+    def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
+        """Over the support, but no higher than a ghost alone would lift the row."""
+        from sparrot._kernels import c_transform_support
 
-        s, link = self._support, self._link
+        s, g = self._support, self._regularizer
         v = np.empty(len(rows))
-        support_levels(s.indptr, s.indices, s.cost, u, self.mass, link.factor, link.power, rows, v)
+        c_transform_support(s.indptr, s.indices, s.cost, u, g.mass, g.factor, g.power, rows, v)
         return np.minimum(v, self._ceiling[rows] + self.mass / self._stiffness[rows])
 
     def plan(self, u: FloatArray) -> csr_array:
@@ -218,8 +217,8 @@ class SparseDual:
         def rows(start: int, stop: int) -> None:
             score_rows(s.indptr, s.indices, s.cost, u, starts, start, stop, indices, score)
 
-        self._threads.run(rows, n, self._block)
-        return compressed(self._degree, indices, self._link.entry(score) / self.mass, n)
+        self._run.threads.blocks(rows, n, self._block)
+        return compressed(self._degree, indices, self._regularizer.entry(score) / self.mass, n)
 
 
 def _like(pattern: csr_array, data: FloatArray) -> csr_array:

@@ -15,12 +15,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.ot._ctransform import simplex_levels
+from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._dual import DualState
 from sparrot.ot._newton import NewtonResult, newton
+from sparrot.ot._problem import Quadratic
 
 _EASY = 0.1  # eps, relative to the mean finite cost, that needs no way down
-_COARSE = 1e-2
+_ON_THE_WAY = 1e-2
 _WARM_UP = 50  # steps of Sinkhorn before Newton in any case
 _NEAR = 0.3  # change of a potential, in units of eps, from which Newton takes over
 
@@ -48,14 +49,16 @@ class QuadraticPairDual:
         degree = np.concatenate([pattern.sum(axis=1), pattern.sum(axis=0)])
         return DualState(value, gradient, degree, _crossed(pattern, self._n))
 
-    def levels(self, x: FloatArray, rows: IntArray) -> FloatArray:
-        """Levels of sources against targets, and of targets against sources."""
+    def c_transform(self, x: FloatArray, rows: IntArray) -> FloatArray:
+        """The c-transforms of sources against targets, and of targets against sources."""
         left, right = rows[rows < self._n], rows[rows >= self._n] - self._n
         u, v = x[: self._n], x[self._n :]
         return np.concatenate(
             [
-                simplex_levels(v - self._C[left], self._target[left]),
-                simplex_levels(u - self._C[:, right].T, self._target[self._n + right]),
+                transform_scores(v - self._C[left], Quadratic(), self._target[left]),
+                transform_scores(
+                    u - self._C[:, right].T, Quadratic(), self._target[self._n + right]
+                ),
             ]
         )
 
@@ -82,7 +85,7 @@ class EntropicPairDual:
         value = float(P.sum()) - float(target @ x)
         return DualState(value, sums - target, sums, _crossed(P, len(self._a)))
 
-    def levels(self, x: FloatArray, rows: IntArray) -> FloatArray:
+    def c_transform(self, x: FloatArray, rows: IntArray) -> FloatArray:
         """One step of Sinkhorn for some rows and columns."""
         return self.sinkhorn_step(x)[rows]
 
@@ -127,7 +130,7 @@ def _way_down(
         way.insert(0, 4 * way[0])
     x = np.zeros(len(a) + len(b))
     for e in way:
-        aim = tol if e == eps else _COARSE
+        aim = tol if e == eps else _ON_THE_WAY
         if entropic:
             dual: EntropicPairDual | QuadraticPairDual = EntropicPairDual(D, a, b, e)
             result = newton(dual, _warmed_up(D, a, b, e, x / e), aim, steps)

@@ -6,9 +6,9 @@ line search. Where components of the support are all but bipartite, D + A is all
 steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again, and
 where the answer itself is that far, so that nothing is gained by short steps, it is small again.
 
-A row in which no score is positive has no Hessian. It is lifted half way to its level, the v with
+A row in which no score is positive has no Hessian. It is lifted half way to its c-transform, the v with
 :math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
-potentials, of which ours is the diagonal, the level is the exact minimum over the second potential,
+potentials, of which ours is the diagonal, the c-transform is the exact minimum over the second potential,
 and Phi of the mean is at most the mean of the two mirrored values.
 """
 
@@ -70,14 +70,14 @@ def newton(
         lonely = np.flatnonzero(state.diagonal == 0)
         if len(lonely):
             u = u.copy()
-            u[lonely] += (dual.levels(u, lonely) - u[lonely]) / 2
+            u[lonely] += (dual.c_transform(u, lonely) - u[lonely]) / 2
             state = dual.state(u)
             continue
         if len(history) > progressed + _SHORT_STEPS:
             delta = _LEAST_DELTA
         step = _direction(state, error, delta)
         with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
-            found = _search(dual, u, state, step)
+            found = _line_search(dual, u, state, step)
         if found is None:  # rounding: no step of any length improves
             break
         u, state, length = found
@@ -119,7 +119,7 @@ def _direction(state: DualState, error: float, delta: float) -> FloatArray:
     return x
 
 
-def _search(
+def _line_search(
     dual: Dual, u: FloatArray, state: DualState, step: FloatArray
 ) -> tuple[FloatArray, DualState, float] | None:
     """Find a length t for which Phi falls enough along the step.

@@ -14,9 +14,8 @@ from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.engine import Threads
-from sparrot.ot._ctransform import block_levels
-from sparrot.ot._link import Link
-from sparrot.ot._pairs import compressed
+from sparrot.ot._ctransform import transform_scores
+from sparrot.ot._problem import Power, compressed
 
 _BLOCK_ENTRIES = 4_000_000
 
@@ -25,8 +24,7 @@ def new_rows(
     costs: Callable[[slice], FloatArray],
     twin: IntArray,
     u: FloatArray,
-    link: Link,
-    mass: float,
+    regularizer: Power,
     threads: Threads,
 ) -> csr_array:
     """Row-stochastic rows of new points against the points with potentials u.
@@ -41,9 +39,9 @@ def new_rows(
         own = np.flatnonzero(twin[rows] >= 0)
         S[own, twin[rows][own]] = -np.inf
         S -= S.max(axis=1, keepdims=True)  # however far the point is, no digit is lost
-        S += block_levels(S, mass, link)[:, None]
+        S += transform_scores(S, regularizer)[:, None]
         i, j = np.nonzero(S > 0)
-        return np.bincount(i, minlength=len(S)), j, link.entry(S[i, j]) / mass
+        return np.bincount(i, minlength=len(S)), j, regularizer.entry(S[i, j]) / regularizer.mass
 
     size = max(1, _BLOCK_ENTRIES // len(u))
     parts = list(threads.map(block, range(0, len(twin), size)))

@@ -15,20 +15,25 @@ else every product computes it again in float32.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 from scipy.special import logsumexp
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.engine import Threads
+from sparrot.engine import Run
 from sparrot.ot._dual import DualState
 from sparrot.ot._newton import newton
-from sparrot.ot._pairs import compressed
+from sparrot.ot._problem import Certificate, Options, Problem, Solution, compressed
 
 _BLOCK_ENTRIES = 2_000_000
+_MAX_STEPS = 500
+_PLAN_BYTES = 40  # for each entry of a dense plan, all copies counted
+_PLAN_ROWS = 512  # of the finished plan at a time
 _NEAR = 0.5  # marginal error from which Newton takes over
 _WARM_UP = 30  # damped iterations before it does in any case
-_COARSE = 1e-2  # marginal error for larger eps on the way down
+_ON_THE_WAY = 1e-2  # marginal error for larger eps on the way down
 _EASY = 0.1  # relative eps that needs no way down
 _FACTOR = 4.0  # from one eps to the next
 
@@ -40,6 +45,84 @@ Rows = Callable[[slice], FloatArray]
 Triplet = tuple[IntArray, IntArray, FloatArray]
 
 
+class Sinkhorn:
+    """The method for entropic problems.
+
+    Parameters
+    ----------
+    problem : the problem with any eps.
+    options : how to solve.
+    run : resources.
+    """
+
+    name = "sinkhorn"
+
+    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+        n_bytes = _PLAN_BYTES * problem.n**2
+        self._problem = problem
+        self._options = options
+        self._run = run
+        self._keep = n_bytes <= run.memory()
+        if problem.regularizer.drop is None:
+            run.require_memory(
+                n_bytes,
+                what=f"the dense plan of {problem.n} points",
+                remedy="take {drop=1e-3}, for a sparse plan that is computed in tiles",
+            )
+        self._C = problem.cost.dense() if self._keep else None
+
+    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
+        """Solve the problem with its eps, from potentials if there are any."""
+        n, eps = problem.n, problem.regularizer.eps
+        max_steps = self._options.max_iter or _MAX_STEPS
+        dual = EntropicDual(self._costs, n, eps, self._keep, self._run)
+        u = np.zeros(n) if start is None else start
+        if start is None:
+            for larger in _way_down(eps):
+                dual.eps = larger
+                f = _damped(dual, u / larger)[0]
+                u = larger * newton(dual, f, _ON_THE_WAY, max_steps).u
+        dual.eps = eps
+        f, history = _damped(dual, u / eps)
+
+        def report(step: int, error: float) -> None:
+            self._run.report(self.name, n, len(history) + step, marginal_error=error)
+
+        result = newton(dual, f, 0.999 * tol, max_steps, report)
+        plan, error = self._plan(dual, result.u)
+        drop = problem.regularizer.drop
+        # The violation bounds eps times what was dropped.
+        certificate = Certificate(
+            error, 0.0 if drop is None else eps * drop / n, problem.n_pairs, exact=True
+        )
+        history = [*history, *result.history]
+        return Solution(
+            problem, eps * result.u, plan, certificate, tuple(history), error <= tol, self.name
+        )
+
+    def _plan(self, dual: EntropicDual, f: FloatArray) -> tuple[Any, float]:
+        """The plan, dense or without its smallest entries, and its marginal error as a whole.
+
+        Without entries below drop / n no row loses more than `drop`.
+        """
+        n, drop = dual.n, self._problem.regularizer.drop
+        error, blocks = 0.0, []
+        for k in range(0, n, _PLAN_ROWS):
+            W = dual.block(f, slice(k, min(k + _PLAN_ROWS, n)))
+            error = max(error, float(np.abs(W.sum(axis=1) - 1).max()))
+            blocks.append(W if drop is None else csr_array(np.where(drop / n <= W, W, 0)))
+        plan = np.concatenate(blocks) if drop is None else csr_array(vstack(blocks))
+        return (plan + plan.T) / 2, error  # symmetric to the last bit
+
+    def _costs(self, rows: slice) -> FloatArray:
+        """Costs of some rows with all points, infinite where a pair is forbidden."""
+        cost = self._problem.cost
+        C = cost.rows(rows) if self._C is None else self._C[rows].copy()
+        own = np.arange(rows.start or 0, min(rows.stop or cost.n, cost.n))
+        C[own - own[0], own] = np.inf if self._problem.hollow else cost.diagonal()[own]
+        return C
+
+
 class EntropicDual:
     """The dual of entropic transport in f = u / eps, over rows of costs.
 
@@ -49,19 +132,17 @@ class EntropicDual:
     n : number of points.
     eps : regularization, in the unit of the costs.
     keep : whether the n x n plan may be kept between evaluations.
-    budget : bytes that large entries may take, where it may not.
-    threads : where to run.
+    run : resources.
     """
 
     mass = 1.0
 
-    def __init__(
-        self, costs: Rows, n: int, eps: float, keep: bool, budget: float, threads: Threads
-    ) -> None:
+    def __init__(self, costs: Rows, n: int, eps: float, keep: bool, run: Run) -> None:
         self.n = n
         self.eps = eps
         self._costs = costs
-        self._threads = threads
+        self._threads = run.threads
+        budget = run.memory()
         self._plan = np.empty((n, n)) if keep else None
         self._size = max(1, int(min(_BLOCK_ENTRIES, budget / _BLOCK_BYTES)) // n)
         self._share = min(_SPARSE, budget / (_ENTRY_BYTES * n**2))
@@ -74,7 +155,7 @@ class EntropicDual:
             rows = slice(start, stop)
             out[rows] = logsumexp(f - self._costs(rows) / self.eps, axis=1)
 
-        self._threads.run(block, self.n, self._size)
+        self._threads.blocks(block, self.n, self._size)
         return out
 
     def state(self, f: FloatArray) -> DualState:
@@ -120,39 +201,14 @@ class EntropicDual:
                 W = rows_of_plan(slice(start, stop))
                 out[start:stop] = W @ x.astype(W.dtype, copy=False)
 
-            self._threads.run(block, self.n, self._size)
+            self._threads.blocks(block, self.n, self._size)
             return out
 
         return product
 
-    def levels(self, f: FloatArray, rows: IntArray) -> FloatArray:
+    def c_transform(self, f: FloatArray, rows: IntArray) -> FloatArray:
         """The f_i that gives row i a sum of one (asked for where a row has vanished)."""
         return -self.log_sums(f)[rows]
-
-
-def sinkhorn(
-    costs: Rows,
-    n: int,
-    eps: float,
-    start: FloatArray | None,
-    keep: bool,
-    budget: float,
-    tol: float,
-    max_iter: int,
-    threads: Threads,
-    report: Callable[[int, float], None],
-) -> tuple[FloatArray, tuple[float, ...], EntropicDual]:
-    """Solve the entropic problem; returns u, the errors on the way, and the dual at the end."""
-    dual = EntropicDual(costs, n, eps, keep, budget, threads)
-    u = np.zeros(n) if start is None else start
-    if start is None:
-        for larger in _way_down(eps):
-            dual.eps = larger
-            u = larger * newton(dual, _damped(dual, u / larger)[0], _COARSE, max_iter).u
-    dual.eps = eps
-    f, history = _damped(dual, u / eps)
-    result = newton(dual, f, tol, max_iter, lambda step, error: report(len(history) + step, error))
-    return eps * result.u, (*history, *result.history), dual
 
 
 def _way_down(eps: float) -> list[float]:

@@ -1,155 +1,97 @@
-"""Choose a solver and run it, once or along a sequence of problems on the same points."""
+"""The methods by name, and which one solves a problem."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-from scipy.sparse import csr_array
+import logging
+from typing import Protocol
 
 from sparrot._types import FloatArray
-from sparrot.cost import Cost
-from sparrot.engine import Progress, Threads, require_memory
-from sparrot.ot._active_set import Budget
-from sparrot.ot._alternating import alternating
-from sparrot.ot._dual import DenseDual
-from sparrot.ot._link import Link
-from sparrot.ot._newton import newton
-from sparrot.ot._options import Options
-from sparrot.ot._pairs import number_of_pairs
-from sparrot.ot._solution import Solution, marginal_error
-from sparrot.ot._sparse import SparseSolver
+from sparrot.engine import Run
+from sparrot.errors import InvalidInputError
+from sparrot.ot._active_set import ActiveSet
+from sparrot.ot._approximate import ApproximateActiveSet
+from sparrot.ot._dense import Alternating, DenseNewton
+from sparrot.ot._problem import Options, Problem, Solution
+from sparrot.ot._sinkhorn import Sinkhorn
 
 # About here the dense and the sparse path take the same time (benchmarks/crossing.py).
 CROSSING = 1500
-_MAX_ITER = {"newton": 2000, "active-set": 2000, "alternating": 100_000}
-_DENSE_BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
-_EASY = 0.1  # relative eps above which Newton starts well from anywhere
-_LOOSE = 1e-2  # marginal error on the way there
-_SWEEPS = 5  # damped levels before Newton on a link that is a power
+SEARCHES = ("exact", "approximate", "auto")
+_TOO_MANY_PRODUCTS = 2e14  # n^2 p up to which an exact search is the faster one
+_LOG = logging.getLogger("sparrot")
 
 
-class Solver:
-    """The problems of one cost: project for any link and mass, each from the last potential.
+class Method(Protocol):
+    """Solves one problem for any eps, each from what it knows of those before."""
 
-    Parameters
-    ----------
-    cost : the costs, in units of their mean.
-    hollow : whether the diagonal is forbidden.
-    options : how to solve.
-    threads : where to run.
+    name: str
+
+    def __init__(self, problem: Problem, options: Options, run: Run) -> None: ...
+
+    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
+        """Solve the problem with its eps, from potentials if there are any."""
+
+
+METHODS: dict[str, type[Method]] = {
+    "newton": DenseNewton,
+    "active-set": ActiveSet,
+    "alternating": Alternating,
+    "sinkhorn": Sinkhorn,
+}
+
+
+def make_method(problem: Problem, options: Options, run: Run) -> Method:
+    """The method that was asked for, or the one that is fastest for the problem."""
+    name = options.method
+    if not problem.regularizer.sparse:
+        name = "sinkhorn"
+    elif name == "auto":
+        asked = options.search == "approximate" or options.checkpoint is not None
+        name = "newton" if problem.n <= CROSSING and not asked else "active-set"
+    if name == "active-set" and _is_approximate(problem, options):
+        return ApproximateActiveSet(problem, options, run)
+    return METHODS[name](problem, options, run)
+
+
+def solve(problem: Problem, run: Run, options: Options | None = None) -> Solution:
+    """Solve one problem from nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparrot.cost import make_cost
+    >>> from sparrot.ot import Quadratic
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> with Run() as run:
+    ...     solution = solve(Problem(make_cost(X, "sqeuclidean"), Quadratic(1.0)), run)
+    >>> solution.converged, solution.certificate.exact, solution.method
+    (True, True, 'newton')
     """
+    options = options or Options()
+    return make_method(problem, options, run).solve(problem, None, options.tol)
 
-    def __init__(self, cost: Cost, hollow: bool, options: Options, threads: Threads) -> None:
-        self.cost = cost
-        self.hollow = hollow
-        self.options = options
-        self.threads = threads
-        self.name = options.solver
-        if self.name == "auto":
-            asked = options.search == "approximate" or options.checkpoint is not None
-            small = cost.n <= CROSSING and not asked
-            self.name = "newton" if small else "active-set"
-        self._max_iter = options.max_iter or _MAX_ITER[self.name]
-        self._sparse: SparseSolver | None = None
-        if self.name == "active-set":
-            self._sparse = SparseSolver(cost, hollow, options, threads)
-        else:
-            self._C = self._dense()
 
-    def solve(
-        self, link: Link, mass: float, start: FloatArray | None = None, tol: float | None = None
-    ) -> Solution:
-        """The plan `g([u_i + u_j - C_ij]_+) / mass` whose rows sum to one."""
-        tol = self.options.tol if tol is None else tol
-        aim = tol * (1 - 1e-6)  # the sums of the finished plan are rounded once more
-        if self._sparse is not None:
-            return self._on_support(self._sparse, link, mass, start, tol, aim)
-        if self.name == "newton":
-            return self._newton(link, mass, start, tol, aim)
-        return self._alternating(mass, start, tol, aim)
-
-    def _dense(self) -> FloatArray:
-        n = self.cost.n
-        require_memory(
-            _DENSE_BYTES * n**2,
-            what=f"solver={self.name!r} with {n} points",
-            remedy="solver='active-set' needs no n x n matrix",
-            max_memory=self.options.max_memory,
-        )
-        C = self.cost.dense()
-        np.fill_diagonal(C, np.inf if self.hollow else self.cost.diagonal())
-        return C
-
-    def _newton(
-        self, link: Link, mass: float, start: FloatArray | None, tol: float, aim: float
-    ) -> Solution:
-        dual = DenseDual(self._C, link, mass, self.threads)
-        u = self._cold_start(link, mass) if start is None else start
-        result = newton(dual, u, aim, self._max_iter, self._reporter())
-        return self._solution(result.u, dual.plan(result.u), result.history, tol)
-
-    def _cold_start(self, link: Link, mass: float) -> FloatArray:
-        """Potentials to start from: little mass is reached by way of larger masses."""
-        u = self.cost.shift.copy()
-        scale = link.score(np.array(mass))  # the score of a lone neighbor; eps if quadratic
-        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < _EASY]
-        if not link.linear:  # powers vanish far from the solution: come near by damped levels
-            dual = DenseDual(self._C, link, mass, self.threads)
-            every = np.arange(len(u))
-            for _ in range(_SWEEPS):
-                u = (u + dual.levels(u, every)) / 2
-        for s in reversed(larger):
-            dual = DenseDual(self._C, link, float(link.entry(s)), self.threads)
-            u = newton(dual, u, _LOOSE, self._max_iter).u
-        return u
-
-    def _alternating(
-        self, mass: float, start: FloatArray | None, tol: float, aim: float
-    ) -> Solution:
-        u = self.cost.shift.copy() if start is None else start
-        u, history = alternating(
-            self._C, mass, u, self.hollow, aim, self._max_iter, self._reporter()
-        )
-        plan = DenseDual(self._C, Link(), mass, self.threads).plan(u)
-        return self._solution(u, plan, history, tol)
-
-    def _on_support(
-        self,
-        sparse: SparseSolver,
-        link: Link,
-        mass: float,
-        start: FloatArray | None,
-        tol: float,
-        aim: float,
-    ) -> Solution:
-        budget = Budget(self._max_iter)
-        found = sparse.solve(link, mass, start, aim, budget)
-        return Solution(
-            u=found.u,
-            plan=found.plan,
-            violation=found.violation,
-            pairs_checked=found.pairs_checked,
-            history=tuple(budget.history),
-            converged=marginal_error(found.plan) <= tol and found.violation < np.inf,
-            missed_rows=found.missed_rows,
-        )
-
-    def _solution(
-        self, u: FloatArray, plan: csr_array, history: tuple[float, ...], tol: float
-    ) -> Solution:
-        """Of a solver that sees all pairs."""
-        return Solution(
-            u=u,
-            plan=plan,
-            violation=0.0,
-            pairs_checked=number_of_pairs(len(u), self.hollow),
-            history=history,
-            converged=marginal_error(plan) <= tol,
-        )
-
-    def _reporter(self) -> Callable[[int, float], None]:
-        def report(step: int, error: float) -> None:
-            self.options.progress(Progress(self.name, self.cost.n, step, 0, error))
-
-        return report
+def _is_approximate(problem: Problem, options: Options) -> bool:
+    """Whether to search in a graph of neighbors: if some are given, or it is the faster way."""
+    if options.search == "exact":
+        return False
+    if options.search == "approximate":
+        if problem.cost.points is None:
+            raise InvalidInputError(
+                "'approximate' works for metric='sqeuclidean' and 'cosine'; other metrics have "
+                "their n x n matrix already",
+                parameter="search",
+                value=options.search,
+                remedy="use {search='exact'}",
+            )
+        if options.neighbors is not None:
+            return True
+    products = problem.cost.n_products()
+    _LOG.info(
+        "search=%r is %s here: n^2 p = %.1e, and up to %.0e exact is the faster one",
+        options.search,
+        "approximate" if products > _TOO_MANY_PRODUCTS else "exact",
+        products,
+        _TOO_MANY_PRODUCTS,
+    )
+    return products > _TOO_MANY_PRODUCTS

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sparrot._types import PointArray
 from sparrot.affinity._neighbors import nearest_in, nearest_others
 from sparrot.engine import Threads
-from sparrot.ot import neighbor_graph
+from sparrot.ot._approximate import neighbor_graph
 
 NEIGHBORS = 15  # scanpy's default, the cell itself counted
 

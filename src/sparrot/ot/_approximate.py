@@ -1,0 +1,299 @@
+"""The active set in a pool of likely pairs, for sets too large to look at every pair.
+
+The pool starts from a graph of nearest neighbors. Where a point is in the plan of another, points
+that share a partner are likely partners too; so the pool grows by neighbors of neighbors until
+little is new. What it missed is estimated from random rows that are checked against all points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.stats import beta
+
+from sparrot._extras import load_extra
+from sparrot._types import BoolArray, FloatArray, IntArray, PointArray
+from sparrot.cost import Cost
+from sparrot.engine import Run
+from sparrot.errors import InvalidInputError, NotEnoughMemoryError
+from sparrot.ot._active_set import (
+    LOG,
+    ActiveSet,
+    Budget,
+    Ceilings,
+    Guess,
+    first_potentials,
+    log_estimate,
+)
+from sparrot.ot._ctransform import c_transform_over
+from sparrot.ot._dual import SparseDual
+from sparrot.ot._problem import Certificate, Power, Problem, Solution, number_of_pairs
+from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
+
+_BLOCK = 4096  # rows of a block
+_N_NEIGHBORS = 30  # of each point in the graph that a pool starts from
+_PAIRS_OF_A_POINT = 500_000  # in the time that the search takes with its graph
+_ROUNDS = 8  # in which the pool grows, at most
+_ENOUGH = 0.05  # new pairs a point below which the pool is taken as complete
+_SWEEPS = 6  # from potentials to c-transforms over the pool
+_LARGEST_PART = 40_000  # points that give the first potentials
+_LOOK_UP = 1000  # rows that are always few enough to be looked up among all points
+_SAMPLE = 1000  # rows checked against all points
+_SEED = 20_240_817  # of the samples, and of nothing else
+_ROUNDING = 1e-14  # of a score, relative to what it is the difference of
+_CONFIDENCE = 0.95
+
+
+class ApproximateActiveSet(ActiveSet):
+    """The method: as `ActiveSet`, on a pool of likely pairs."""
+
+    def _prepare(self, problem: Problem) -> Ceilings:
+        log_estimate(self._problem, "approximate", 2 * _PAIRS_OF_A_POINT / problem.n, self._run)
+        assert problem.cost.points is not None
+        graph = neighbor_graph(
+            problem.cost.points, self._options.neighbors, self._run.threads.n_jobs
+        )
+        if self._order is not None:
+            graph = graph[self._order][:, self._order]
+        self._pool = Pool(self._problem.cost, graph, self._run)
+        self._rng = np.random.default_rng(_SEED)
+        self._grown = 0.0  # the score of one partner with all the mass that the pool has grown for
+        return PooledCeilings(self._problem, self._pool, self._run)
+
+    def _solve_ordered(
+        self, problem: Problem, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Solution:
+        """Let the pool grow until little is new, solve on it, and check a sample of rows."""
+        u = start
+        if u is None:
+            u = first_potentials(problem, self._run, _LARGEST_PART).u
+        reach = problem.regularizer.score(problem.regularizer.mass)
+        if reach > self._grown:  # where less is asked for, hardly any other pair matters
+            u = self._grow(problem, u)
+            self._grown = reach
+        ceilings = PooledCeilings(self._problem, self._pool, self._run)
+        solution = ceilings.solve(problem, self._near(problem, u), tol, budget)
+        certificate = solution.certificate
+        if not certificate.exact:  # unknown, so infinite: no silent pass
+            return replace(solution, certificate=replace(certificate, missed_rows=1.0))
+        sampled = sample_rows(problem, solution.u, solution.plan, self._rng, self._run)
+        checked = replace(sampled, marginal_error=certificate.marginal_error)
+        return replace(solution, certificate=checked)
+
+    def _grow(self, problem: Problem, u: FloatArray) -> FloatArray:
+        """Let potentials settle on the pool and add neighbors of neighbors, in turn."""
+        for _ in range(_ROUNDS):
+            u = self._settled(problem, u)
+            no_ceiling, no_ghost = np.full(len(u), np.inf), np.zeros(len(u))
+            dual = SparseDual(
+                self._pool.support, no_ceiling, no_ghost, problem.regularizer, self._run
+            )
+            new = self._pool.grow(dual.plan(u), u + self._near(problem, u).slack)
+            LOG.info("neighbors of neighbors: %d new pairs of %d", new, len(self._pool.pairs))
+            if new <= _ENOUGH * problem.n:
+                break
+        return u
+
+    def _settled(self, problem: Problem, u: FloatArray) -> FloatArray:
+        """Half way to the c-transforms over the pool, again and again: rough, but near.
+
+        Where the pool is too small for a solution, no row rises for ever.
+        """
+        every = np.arange(len(u), dtype=np.int32)
+        for sweep in range(_SWEEPS):
+            n_pairs = len(self._pool.pairs)
+            self._run.report("growing", len(u), sweep, _SWEEPS, n_pairs=n_pairs)
+            v = c_transform_over(self._pool.support, every, u, problem.regularizer, self._run)
+            u = (u + np.where(np.isfinite(v), v, u)) / 2
+        return u
+
+    def _near(self, problem: Problem, u: FloatArray) -> Guess:
+        """Potentials with half the score of one of as many neighbors as the pool has for a row."""
+        regularizer: Power = problem.regularizer
+        n_neighbors = max(2 * len(self._pool.pairs) / problem.n, 1.0)
+        slack = float(regularizer.score(regularizer.mass / n_neighbors)) / 2
+        return Guess(u, np.full(len(u), slack), n_neighbors)
+
+
+class PooledCeilings(Ceilings):
+    """Ceilings on the pairs of a pool, but for a few rows that are looked up among all.
+
+    Rows that stick out of their ceilings found too little in the pool; as long as they are few,
+    all their pairs are sought, and the pool has them from then on.
+    """
+
+    def __init__(self, problem: Problem, pool: Pool, run: Run) -> None:
+        super().__init__(problem, run)
+        self._pool = pool
+        self._few = max(_LOOK_UP, problem.n // 50)
+
+    def find_pairs(
+        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
+    ) -> Pairs:
+        """One comparison for each pair of the pool."""
+        if rows is None:
+            found = self._pool.below(r)
+        elif len(rows) <= self._few:
+            found = super().find_pairs(r, rows, report)
+            self._pool.add(found)
+        else:
+            found = self._pool.below(r)
+            among = np.zeros(self.cost.n, bool)
+            among[rows] = True
+            found = found.where(among[found.i] | among[found.j])
+        report(1, 1, len(found))
+        return found
+
+    def c_transform(
+        self, problem: Problem, rows: IntArray, u: FloatArray, near: FloatArray
+    ) -> FloatArray:
+        """Over the pool where the rows are many; a row without any pair then stays where it is."""
+        if len(rows) <= self._few:
+            return super().c_transform(problem, rows, u, near)
+        v = c_transform_over(self._pool.support, rows, u, problem.regularizer, self.run)
+        return np.where(np.isfinite(v), v, u[rows])
+
+
+class Pool:
+    """Pairs that may carry mass, of which more can be found.
+
+    Parameters
+    ----------
+    cost : squared Euclidean costs of the points.
+    graph : (n, n) sparse matrix whose entries say which points are near each other.
+    run : resources.
+    """
+
+    def __init__(self, cost: Cost, graph: csr_array, run: Run) -> None:
+        self.cost = cost
+        self._run = run
+        i, j = _upper(_without_lonely(graph))
+        self.pairs = Pairs(i, j, cost.pairs(i, j))
+        self.support = Support.of(self.pairs, cost.n)
+
+    def below(self, r: FloatArray) -> Pairs:
+        """The pairs of the pool in S(r)."""
+        return self.pairs.where(self.pairs.below(r))
+
+    def grow(self, plan: csr_array, r: FloatArray) -> int:
+        """Add the pairs of S(r) whose points share a partner in the plan; how many are new."""
+        from sparrot._kernels import second_neighbors
+
+        s, X = self.support, self.cost.points
+        indptr, indices = plan.indptr.astype(np.int64), plan.indices.astype(np.int32, copy=False)
+        scale = 0.5 / self.cost.unit
+
+        def block(start: int) -> Pairs:
+            stop = min(start + _BLOCK, self.cost.n)
+            room = 16 * (stop - start)
+            while True:
+                i, j = np.empty(room, np.int32), np.empty(room, np.int32)
+                c = np.empty(room)
+                count = second_neighbors(
+                    indptr, indices, s.indptr, s.indices, X, r, scale, start, stop,
+                    i, j, c,
+                )  # fmt: skip
+                if count <= room:
+                    return Pairs(i[:count].copy(), j[:count].copy(), c[:count].copy())
+                room = count
+
+        pieces: list[Pairs] = []
+        n_pairs = len(self.pairs)
+        limit = self._run.memory() / PAIR_BYTES
+        for piece in self._run.threads.map(block, range(0, self.cost.n, _BLOCK)):
+            pieces.append(piece)
+            n_pairs += len(piece)
+            if n_pairs > limit:
+                raise NotEnoughMemoryError(
+                    f"{n_pairs:,} pairs of {self.cost.n} points are more than fit in memory",
+                    remedy="take a smaller {eps}, or a {perplexity} instead",
+                )
+        found = Pairs.join(pieces)
+        self._extend(found)
+        return len(found)
+
+    def add(self, found: Pairs) -> None:
+        """Take in pairs of which some may be known."""
+        self._extend(found.where(~self._knows(found)))
+
+    def _extend(self, new: Pairs) -> None:
+        if len(new):
+            self.pairs = Pairs.join([self.pairs, new])
+            self.support = Support.of(self.pairs, self.cost.n)
+
+    def _knows(self, pairs: Pairs) -> BoolArray:
+        s, n = self.support, self.cost.n
+        known = csr_array((np.ones(len(s.indices), bool), s.indices, s.indptr), shape=(n, n))
+        return pairs.entries_of(known) != 0
+
+
+def neighbor_graph(X: PointArray, neighbors: Any, n_jobs: int) -> csr_array:
+    """The graph of a neighbors transformer; of pynndescent if none is given."""
+    if neighbors is None:
+        pynndescent = load_extra("pynndescent", "approximate")
+        neighbors = pynndescent.PyNNDescentTransformer(
+            n_neighbors=_N_NEIGHBORS, random_state=0, n_jobs=n_jobs
+        )
+    graph = csr_array(neighbors.fit_transform(X))
+    if graph.shape != (len(X), len(X)):
+        raise InvalidInputError(
+            f"gave a matrix of shape {graph.shape} for {len(X)} points",
+            parameter="neighbors",
+            value=neighbors,
+            remedy="pass a transformer such as sklearn.neighbors.KNeighborsTransformer",
+        )
+    return graph
+
+
+def sample_rows(
+    problem: Problem, u: FloatArray, plan: csr_array, rng: np.random.Generator, run: Run
+) -> Certificate:
+    """Check random rows of a plan against all points.
+
+    The share of rows of which a pair is missing gets an upper confidence bound (Clopper and
+    Pearson).
+    """
+    n = problem.n
+    n_rows = min(_SAMPLE, n)
+    rows = np.sort(rng.permutation(n)[:n_rows]).astype(np.int32)
+    found = screen(problem.cost, u, run, rows)
+    scores = u[found.i] + u[found.j] - found.cost
+    clear = scores > _ROUNDING * (np.abs(u[found.i]) + np.abs(u[found.j]) + found.cost)
+    out = clear & (found.entries_of(plan) == 0)
+    missed = found.where(out)
+    touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
+    share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
+    return Certificate(
+        marginal_error=np.inf,
+        violation=float(scores[out].max(initial=0.0)),
+        pairs_checked=problem.n_pairs - number_of_pairs(n - n_rows, problem.hollow),
+        exact=False,
+        missed_rows=float(share),
+    )
+
+
+def _without_lonely(graph: Any) -> csr_array:
+    """The graph, with the next point as a neighbor for points that have none."""
+    graph = coo_array(graph)
+    n = graph.shape[0]
+    apart = graph.row != graph.col
+    i, j = graph.row[apart], graph.col[apart]
+    degree = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+    lonely = np.flatnonzero(degree == 0)
+    rows, columns = np.concatenate([i, lonely]), np.concatenate([j, (lonely + 1) % n])
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=graph.shape)
+
+
+def _upper(graph: Any) -> tuple[IntArray, IntArray]:
+    """The pairs i < j of a graph, each once."""
+    graph = coo_array(graph)
+    i, j = np.minimum(graph.row, graph.col), np.maximum(graph.row, graph.col)
+    keep = i < j
+    ones = np.ones(int(keep.sum()), np.int8)
+    upper = csr_array((ones, (i[keep], j[keep])), shape=graph.shape)  # adds up what comes twice
+    i = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(upper.indptr))
+    return i, upper.indices.astype(np.int32)

@@ -1,0 +1,125 @@
+r"""Methods that keep the n x n matrix of costs: Newton, and alternating projections.
+
+Newton is the paper's Algorithm 1, the fastest for small problems. Alternating projections (after
+Zass and Shashua) are a referee for the others: project -C / eps in turn onto the affine set
+{A = A', A1 = 1, diag A = 0} and onto the matrices without negative entries. Plain alternation ends
+in *some* common point; Dykstra's correction ends in the projection. With it the iterates keep the
+form :math:`[a_i + a_j - C_{ij}/\varepsilon]_+`: each round adds to a the multiplier of the affine
+projection, so that no correction need be stored. With row deficits :math:`d = 1 - W 1` that
+multiplier solves :math:`(n - 2) b_i + \sum_j b_j = d_i` (hollow) or
+:math:`n b_i + \sum_j b_j = d_i` (fat). Convergence is linear, and slow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparrot._types import FloatArray
+from sparrot.engine import Run
+from sparrot.ot._dual import DenseDual
+from sparrot.ot._newton import newton
+from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
+
+_MAX_STEPS, _MAX_ROUNDS = 2000, 100_000
+_BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
+_EASY = 0.1  # relative eps above which Newton starts well from anywhere
+_ON_THE_WAY = 1e-2  # marginal error for easier problems
+_SWEEPS = 5  # damped c-transforms before Newton where g is no line
+
+Found = tuple[FloatArray, tuple[float, ...]]  # a potential, and the marginal errors on the way
+
+
+class DenseMethod:
+    """What both share: the matrix, and a certificate that needs no proof, for all pairs are seen.
+
+    Parameters
+    ----------
+    problem : the problem with any eps.
+    options : how to solve.
+    run : resources.
+    """
+
+    name = ""
+
+    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+        run.require_memory(
+            _BYTES * problem.n**2,
+            what=f"solver={self.name!r} with {problem.n} points",
+            remedy="use {solver='active-set'}, which needs no n x n matrix",
+        )
+        self._C = problem.dense_cost()
+        self._options = options
+        self._run = run
+
+    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
+        """Solve the problem with its eps, from potentials if there are any."""
+        dual = DenseDual(self._C, problem.regularizer, self._run)
+        # The sums of the finished plan are rounded once more.
+        u, history = self._find(problem, dual, start, tol * (1 - 1e-6))
+        plan = dual.plan(u)
+        error = marginal_error(plan)
+        certificate = Certificate(error, 0.0, problem.n_pairs, exact=True)
+        return Solution(problem, u, plan, certificate, history, error <= tol, self.name)
+
+    def _find(
+        self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float
+    ) -> Found:
+        raise NotImplementedError
+
+    def _report(self, step: int, error: float) -> None:
+        self._run.report(self.name, len(self._C), step, marginal_error=error)
+
+
+class DenseNewton(DenseMethod):
+    """The paper's Algorithm 1."""
+
+    name = "newton"
+
+    def _find(
+        self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float
+    ) -> Found:
+        max_steps = self._options.max_iter or _MAX_STEPS
+        u = self._cold_start(problem, dual, max_steps) if start is None else start
+        result = newton(dual, u, tol, max_steps, self._report)
+        return result.u, result.history
+
+    def _cold_start(self, problem: Problem, dual: DenseDual, max_steps: int) -> FloatArray:
+        """Potentials to start from: little mass is reached by way of larger masses."""
+        u = problem.cost.shift.copy()
+        regularizer: Power = problem.regularizer
+        scale = regularizer.score(regularizer.mass)  # of a lone neighbor; eps if quadratic
+        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < _EASY]
+        if not regularizer.linear:  # powers vanish far from the solution: come near it first
+            every = np.arange(len(u))
+            for _ in range(_SWEEPS):
+                u = (u + dual.c_transform(u, every)) / 2
+        for s in reversed(larger):
+            easier = problem.with_mass(float(regularizer.entry(s))).regularizer
+            u = newton(DenseDual(self._C, easier, self._run), u, _ON_THE_WAY, max_steps).u
+        return u
+
+
+class Alternating(DenseMethod):
+    """Dykstra's alternating projections, for the quadratic regularizer."""
+
+    name = "alternating"
+
+    def _find(
+        self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float
+    ) -> Found:
+        n, eps = problem.n, problem.regularizer.mass
+        max_rounds = self._options.max_iter or _MAX_ROUNDS
+        own = n - 2 if problem.hollow else n
+        u = problem.cost.shift.copy() if start is None else start
+        history: list[float] = []
+        while True:
+            P = (u[:, None] + u) - self._C
+            np.maximum(P, 0, out=P)
+            deficit = eps - P.sum(axis=1)
+            error = float(np.abs(deficit).max()) / eps
+            self._report(len(history), error)
+            if error <= tol or len(history) >= max_rounds:
+                return u, tuple(history)
+            history.append(error)
+            # For n = 2 only the sum of the two multipliers counts.
+            u = u + (deficit / 2 if own == 0 else (deficit - deficit.sum() / (own + n)) / own)

@@ -1,0 +1,315 @@
+"""The problems of one data set along eps, and the eps that meets a wish.
+
+Each solve starts from the potentials of those before it. Going down in eps, the active set screens
+hardly anything again: the ceilings of the larger problem still hold for most rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from sparrot._types import FloatArray
+from sparrot.engine import Run
+from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.ot._problem import Options, Problem, Solution, perplexities
+from sparrot.ot._solve import make_method
+
+PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
+_FEW_POINTS = 10  # with fewer there may be no eps for a given perplexity
+PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
+_UNDECIDED = 1e-4  # marginal error while eps is not yet known
+_PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
+_SMALLEST_PART = 4000  # points of the smallest part, at most,
+_LARGEST_PART = 40_000  # and of the largest whose eps guides an approximate search
+_ABOVE = 0.05  # by which to begin too large, in log eps
+_CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
+_RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
+_LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
+_STRIDE = 3.0  # longest step of a search, in log eps
+_END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
+_SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
+_MAX_SOLVES = 60  # in one search
+_AT_THE_FLOOR = 1e3  # times the rounding of row sums: no further down from there
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the user wants: a relative eps, a mean perplexity, or the smallest connected eps."""
+
+    eps: float | None = None
+    perplexity: float | None = None
+
+    @classmethod
+    def default(cls, n: int) -> Self:
+        """A perplexity of 30; of few points half the number of the others, of very few eps is 1.
+
+        Examples
+        --------
+        >>> Scale.default(1000).perplexity, Scale.default(41).perplexity, Scale.default(5).eps
+        (30.0, 20.0, 1.0)
+        """
+        return cls(perplexity=min(PERPLEXITY, (n - 1) / 2)) if n >= _FEW_POINTS else cls(eps=1.0)
+
+
+class EpsilonPath:
+    """Solves a problem for one eps after the other, each from a prediction.
+
+    Parameters
+    ----------
+    problem : the problem with any eps.
+    options : how to solve.
+    run : resources.
+    start : potential for the first solve, in units of the mean cost.
+    """
+
+    def __init__(
+        self, problem: Problem, options: Options, run: Run, start: FloatArray | None = None
+    ) -> None:
+        self._problem = problem
+        self._options = options
+        self._run = run
+        self._start = start
+        self._method = make_method(problem, options, run)
+        self._known: list[tuple[float, FloatArray]] = []
+        self.n_solves = 0
+
+    def find(self, scale: Scale) -> Solution:
+        """The solution at the scale that is asked for."""
+        if scale.eps is not None:
+            return self.at(scale.eps)
+        if scale.perplexity is not None:
+            return self.with_perplexity(scale.perplexity)
+        return self.connected()
+
+    def at(self, eps: float, tol: float | None = None) -> Solution:
+        """The solution at one relative eps; raises `NotConvergedError` with it if need be."""
+        start = self._predicted(np.log(eps))
+        tol = self._options.tol if tol is None else tol
+        solution = self._method.solve(self._problem.at(eps), start, tol)
+        self.n_solves += 1
+        if not solution.converged:
+            raise _not_converged(solution, self._options)
+        self._known = [*self._known[-2:], (float(np.log(eps)), solution.u)]
+        return solution
+
+    def _predicted(self, log_eps: float) -> FloatArray | None:
+        """Potentials on the parabola (or line) through the last solutions, over log eps."""
+        if not self._known:
+            return self._start
+        nodes = [x for x, _ in self._known]
+        spread = max(nodes) - min(nodes)
+        if spread == 0 or abs(log_eps - nodes[-1]) > spread or len(set(nodes)) < len(nodes):
+            return self._known[-1][1]  # too far to extrapolate
+        weights = [np.prod([(log_eps - y) / (x - y) for y in nodes if y != x]) for x in nodes]
+        return np.asarray(sum(w * u for w, (_, u) in zip(weights, self._known, strict=True)))
+
+    def with_perplexity(self, target: float) -> Solution:
+        """The solution whose mean perplexity is the target, to 1 %."""
+        most = self._most_neighbors()
+        if not 1 < target < most:
+            raise InvalidInputError(
+                f"must be more than 1 and less than {most} (as many neighbors as there can be), "
+                f"got {target:g}",
+                parameter="perplexity",
+                value=target,
+            )
+        log_eps, slope = self._pilot(target)
+        try:
+            log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)
+            return self.at(float(np.exp(log_eps)))
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                error.problem, parameter="perplexity", value=target,
+                remedy=[*error.remedies, *self._to_drop()],
+            ) from error  # fmt: skip
+        except NotConvergedError as error:
+            raise NotConvergedError(
+                f"on the way to a mean perplexity of {target:g}: {error.problem}",
+                error.result,
+                remedy=[*error.remedies, *self._to_drop()],
+            ) from error
+
+    def connected(self) -> Solution:
+        """The solution at an eps for which the graph is connected, but no longer 2 % below it.
+
+        Where connectedness is not monotone in eps there may be other such values.
+        """
+        low, high = 0.0, np.inf
+        eps = self._typical_eps()
+        for _ in range(_MAX_SOLVES):
+            if _is_connected(self.at(eps, _UNDECIDED)):
+                high = eps
+            else:
+                low = eps
+            if high <= _CONNECTED * low:
+                break
+            if high == np.inf:
+                eps = 4 * low
+            elif low == 0:
+                eps = high / 4
+            else:
+                eps = float(np.sqrt(low * high))
+            if eps < _SMALLEST_CONNECTED:
+                break  # connected however small: so are two or three points
+            if eps > _RANGE[1]:
+                raise InvalidInputError(
+                    f"the graph is not connected at any eps up to {_RANGE[1]:g} times the mean "
+                    "cost; some points are too far from the others",
+                    remedy="drop them",
+                )
+        for _ in range(_MAX_SOLVES):
+            solution = self.at(high)
+            if _is_connected(solution):
+                break
+            high *= _CONNECTED  # the rough solves were connected by less than their error
+        return solution
+
+    def _most_neighbors(self) -> int:
+        return self._problem.n - self._problem.hollow
+
+    def _typical_eps(self) -> float:
+        """The median share of the mean cost, relative to the mean share: 1 but for outliers."""
+        typical = self._problem.n * np.median(self._problem.cost.shares())
+        return float(np.clip(typical, _LEAST_SHARE, 1.0))
+
+    def _to_drop(self) -> list[str]:
+        """What may keep a search from its aim, as remedies."""
+        cost = self._problem.cost
+        found = filter(None, (cost.outliers(), cost.duplicates()))
+        return [f"drop some points first: {what}" for what in found]
+
+    def _search(
+        self, target: float, start: float, slope: float, precision: float
+    ) -> tuple[float, float]:
+        """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
+
+        def excess(log_eps: float) -> float:
+            plan = self.at(float(np.exp(log_eps)), _UNDECIDED).plan
+            return float(np.log(perplexities(plan).mean() / target))
+
+        center = float(np.log(self._typical_eps()))
+        what = f"a mean perplexity of {target:g}"
+        return find_root(excess, start, slope, precision, what, center)
+
+    def _pilot(self, target: float) -> tuple[float, float]:
+        r"""A logarithm of eps to begin with, and the slope of log perplexity there.
+
+        At a fixed number of neighbors :math:`\varepsilon \propto N^{-2/d}` on a manifold of
+        dimension d. So the eps of random parts of the points, each four times larger than the last,
+        leads to the eps of all of them, at a small part of the price. What comes out is a little
+        too large on purpose: from above, the pairs that were found serve to the end.
+        """
+        n = self._problem.n
+        log_eps, slope, known = float(np.log(self._typical_eps())), 0.7, []
+        order = np.random.default_rng(0).permutation(n)
+        exact = replace(self._options, search="exact", neighbors=None, checkpoint=None)
+        for size in self._part_sizes():
+            part = self._problem.part(np.sort(order[:size]))
+            path = EpsilonPath(part, exact, self._run)
+            if not 1 < target < path._most_neighbors():
+                continue
+            try:
+                log_eps, slope = path._search(target, log_eps, slope, _PILOT_PRECISION)
+            except (InvalidInputError, NotConvergedError):
+                continue  # all points may well have what few have not
+            known.append((float(np.log(size)), log_eps))
+            log_eps = _extrapolated(known, float(np.log(4 * size)))
+        if not known:
+            return log_eps, slope
+        return _extrapolated(known, float(np.log(n))) + _ABOVE, slope
+
+    def _part_sizes(self) -> list[int]:
+        """Quarters of quarters of the points, ascending, as far as they are worth solving."""
+        size, sizes = self._problem.n, list[int]()
+        largest = size if self._options.search == "exact" else _LARGEST_PART
+        while size > _SMALLEST_PART:
+            size //= 4
+            sizes.insert(0, size)
+        return [size for size in sizes if size <= largest]
+
+
+def _is_connected(solution: Solution) -> bool:
+    graph = csr_array(solution.plan)
+    return bool(connected_components(graph, directed=False, return_labels=False) == 1)
+
+
+def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
+    """On the line through the last two (log n, log eps), no steeper than in one dimension."""
+    (x, y), slope = known[-1], 0.0
+    if len(known) > 1:
+        slope = float(np.clip((y - known[-2][1]) / (x - known[-2][0]), -2.0, 0.0))
+    return y + slope * (log_n - x)
+
+
+def find_root(
+    excess: Callable[[float], float],
+    x: float,
+    slope: float,
+    precision: float,
+    what: str,
+    center: float = 0.0,
+) -> tuple[float, float]:
+    """Find x with `|excess(x)| <= precision` for an increasing function; also its slope there.
+
+    Secant steps, no longer than a factor of twenty in eps; once the root is bracketed they must
+    stay inside the bracket, and where they do not it is halved. A function that is flat for a while
+    (clusters that are each complete, and not yet linked) is crossed at full stride, unless eps is
+    already extreme. `center` <= 0 is the logarithm of a typical cost: from there on eps is small.
+    """
+    low, high = float(np.log(_RANGE[0])) + center, float(np.log(_RANGE[1]))
+    bracket = [-np.inf, np.inf]
+    before: tuple[float, float] | None = None
+    y = np.inf
+    for _ in range(_MAX_SOLVES):
+        y = excess(x)
+        if abs(y) <= precision:
+            return x, slope
+        bracket[int(y > 0)] = x
+        flat = before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision
+        if flat and not center - _END_OF_PLATEAUS <= x <= _END_OF_PLATEAUS:
+            break  # this is as near as it gets
+        if before is not None and (y - before[1]) * (x - before[0]) > 0:
+            slope = float(np.clip((y - before[1]) / (x - before[0]), 0.05, 5.0))
+        before = x, y
+        following = float(np.clip(x + np.clip(-y / slope, -_STRIDE, _STRIDE), low, high))
+        if np.isfinite(bracket).all() and not bracket[0] < following < bracket[1]:
+            following = sum(bracket) / 2
+        if following == x:
+            break
+        x = following
+    raise InvalidInputError(
+        f"cannot be had: nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the mean cost "
+        f"gives {what}; the nearest was off by a factor {np.exp(abs(y)):.2f}",
+        parameter="perplexity",
+        remedy="ask for a value that is attained",
+    )
+
+
+def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
+    """What is wrong with the best iterate, and what applies to it."""
+    error, violation = solution.certificate.marginal_error, solution.certificate.violation
+    regularizer = solution.problem.regularizer
+    problem = (
+        f"the marginal error is {error:.2e} after {len(solution.history)} steps of "
+        f"solver={solution.method!r}"
+    )
+    if violation == np.inf:
+        problem += ", and pairs outside the support could not be ruled out"
+    height = float(np.abs(solution.u - regularizer.shift).max() / regularizer.eps)
+    floor = 4 * np.finfo(np.float64).eps * height  # rounding of u_i + u_j - C_ij, over eps
+    if error < _AT_THE_FLOOR * floor:
+        problem += f"; rounding alone makes {floor:.0e} of it (potentials are as large as {height:.0e} eps)"
+        remedy = ["drop far points", "raise {tol}"]
+    else:
+        remedy = ["raise {max_iter} or {tol}"]
+        if options.search != "exact":
+            remedy.append("give an approximate search more {neighbors}")
+    if solution.problem.cost.is_relative:
+        remedy.append(f"take a larger {{eps}} (it is {regularizer.eps:.3g} x the mean cost)")
+    return NotConvergedError(problem, solution, remedy=remedy)

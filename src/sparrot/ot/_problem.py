@@ -1,0 +1,301 @@
+r"""Regularized transport of points onto themselves: the problem, how to solve it, the solution.
+
+.. math:: \min \{ \langle C, A \rangle + \Omega_\varepsilon(A) :
+          A \ge 0,\ A = A^\top,\ A \mathbf 1 = \mathbf 1\ (\text{and } \mathrm{diag}\, A = 0) \}
+
+With a dual potential u and scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+` the plan of a regularizer
+is :math:`g(s_{ij}) / m`, and u is optimal exactly when :math:`\sum_j g(s_{ij}) = m` for every i; the
+function g and the mass m are the regularizer's. Everything here is in units of the mean cost.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sparrot._types import FloatArray, IntArray
+from sparrot.cost import Cost
+
+
+class Regularizer(ABC):
+    """What is added to the transport cost.
+
+    Attributes
+    ----------
+    eps : its strength.
+    shift : what to subtract from the solver's potential to have that of the stated problem.
+    sparse : whether its plans have zeros.
+    """
+
+    eps: float
+    shift: float = 0.0
+    sparse: bool = True
+
+    @abstractmethod
+    def at(self, eps: float) -> Self:
+        """The same regularizer with another strength."""
+
+
+class Power(Regularizer):
+    r"""A regularizer with :math:`g(s) = (f s)^p`, factor f, power p >= 1: its plans are sparse.
+
+    A share of the points has the same potentials with the same share of the mass, whatever g is.
+    """
+
+    factor: float
+    power: float
+    share: float
+
+    @property
+    @abstractmethod
+    def mass(self) -> float:
+        """What the entries g(s_ij) of every row sum to."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether g is the identity."""
+        return self.power == 1.0 and self.factor == 1.0
+
+    def entry(self, s: Any) -> Any:
+        """The value g(s), of a number or an array."""
+        return s if self.linear else (self.factor * s) ** self.power
+
+    def slope(self, s: FloatArray) -> FloatArray:
+        """The derivative g'(s)."""
+        if self.linear:
+            return np.ones_like(s)
+        return self.power * self.factor * (self.factor * s) ** (self.power - 1)
+
+    def integral(self, s: FloatArray) -> FloatArray:
+        """The integral of g from 0 to s."""
+        return (self.factor * s) ** (self.power + 1) / (self.factor * (self.power + 1))
+
+    def score(self, entry: Any) -> Any:
+        """The score whose entry it is, of a number or an array."""
+        return entry ** (1 / self.power) / self.factor
+
+
+@dataclass(frozen=True)
+class Quadratic(Power):
+    r"""QOT: :math:`\Omega = \tfrac\varepsilon2 |A|_F^2`, so that g(s) = s and the mass is eps."""
+
+    eps: float = 1.0
+    share: float = 1.0
+    factor = 1.0
+    power = 1.0
+
+    @property
+    def mass(self) -> float:
+        """The share of eps."""
+        return self.eps * self.share
+
+    def at(self, eps: float) -> Self:
+        """The same with another strength."""
+        return replace(self, eps=eps)
+
+
+@dataclass(frozen=True)
+class Tsallis(Power):
+    r"""The q-family: :math:`g(s) = ((1-q) s / \varepsilon)^{1/(1-q)}` and mass one.
+
+    The potential is shifted by :math:`\varepsilon / (2 (1 - q))`, so that a score of zero is an
+    entry of zero. At q = 0 this is QOT.
+    """
+
+    eps: float
+    q: float
+    share: float = 1.0
+
+    @property
+    def factor(self) -> float:  # type: ignore[override]
+        """The factor f of g."""
+        return (1 - self.q) / self.eps
+
+    @property
+    def power(self) -> float:  # type: ignore[override]
+        """The power p of g."""
+        return 1 / (1 - self.q)
+
+    @property
+    def shift(self) -> float:  # type: ignore[override]
+        """By how much the solver's potential is above that of the stated problem."""
+        return self.eps / (2 * (1 - self.q))
+
+    @property
+    def mass(self) -> float:
+        """The share of one."""
+        return self.share
+
+    def at(self, eps: float) -> Self:
+        """The same with another strength."""
+        return replace(self, eps=eps)
+
+
+@dataclass(frozen=True)
+class Entropic(Regularizer):
+    r"""EOT: :math:`\Omega = \varepsilon \sum A (\log A - 1)`, whose plans have no zeros.
+
+    Attributes
+    ----------
+    drop : the mass that a row of a sparse plan may lose, in its smallest entries; None for a dense
+        plan.
+    """
+
+    eps: float = 1.0
+    drop: float | None = None
+    sparse = False
+
+    def at(self, eps: float) -> Self:
+        """The same with another strength."""
+        return replace(self, eps=eps)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A regularized transport problem over n points.
+
+    Attributes
+    ----------
+    cost : the costs, in units of their mean.
+    regularizer : what is added to the cost.
+    hollow : whether the diagonal is forbidden.
+    """
+
+    cost: Cost
+    regularizer: Any
+    hollow: bool = True
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.cost.n
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs i < j and, without the hollow constraint, each point with itself."""
+        return number_of_pairs(self.n, self.hollow)
+
+    def at(self, eps: float) -> Problem:
+        """The same problem with another eps."""
+        return replace(self, regularizer=self.regularizer.at(eps))
+
+    def with_mass(self, mass: float) -> Problem:
+        """The same problem with another mass (of a sparse plan's regularizer)."""
+        share = self.regularizer.share * mass / self.regularizer.mass
+        return replace(self, regularizer=replace(self.regularizer, share=share))
+
+    def part(self, index: IntArray) -> Problem:
+        """The same problem between some of the points."""
+        return replace(self, cost=self.cost.take(index))
+
+    def dense_cost(self) -> FloatArray:
+        """The n x n matrix of costs, infinite where a pair is forbidden."""
+        C = self.cost.dense()
+        np.fill_diagonal(C, np.inf if self.hollow else self.cost.diagonal())
+        return C
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to solve: what does not change the answer (but for an approximate search)."""
+
+    method: str = "auto"
+    tol: float = 1e-8
+    max_iter: int | None = None
+    search: str = "exact"
+    neighbors: Any = None
+    checkpoint: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Why the plan is optimal, or by how much it is not.
+
+    The plan `W_ij = [u_i + u_j - C_ij]_+ / eps` solves the problem if and only if every row sums to
+    one and no pair that was left out has a positive score. (A duality gap would say no more: for
+    any u it equals `2 u'(W1 - 1)`.)
+
+    Attributes
+    ----------
+    marginal_error : `max_i |(W1)_i - 1|`.
+    violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C; infinite
+        where it is not known, as for a result that did not converge.
+    pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
+        themselves) are vouched for.
+    exact : whether that is all of them, by a search that misses none.
+    missed_rows : for an approximate search, an upper bound at 95 % confidence on the share of rows
+        of which a pair with a positive score was left out, from random rows checked against all
+        points; `violation` is then the largest such score in these rows.
+    """
+
+    marginal_error: float
+    violation: float
+    pairs_checked: int
+    exact: bool
+    missed_rows: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a method returns, in units of the mean cost.
+
+    Attributes
+    ----------
+    problem : the problem that was solved.
+    u : the potential.
+    plan : the matrix `g([u_i + u_j - C_ij]_+) / mass`, or the dense plan of an entropic problem.
+    certificate : why the plan is optimal.
+    history : the marginal error before each Newton step (or round of alternating projections).
+    converged : whether the marginal error met the tolerance and, unless the search was approximate,
+        no pair is violated.
+    method : the name of the method.
+    """
+
+    problem: Problem
+    u: FloatArray
+    plan: Any
+    certificate: Certificate
+    history: tuple[float, ...]
+    converged: bool
+    method: str = ""
+
+
+def perplexities(W: Any) -> FloatArray:
+    """The exponential of the entropy of each row of a nonnegative matrix, scaled to sum one."""
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    if issparse(W):
+        terms = W.copy()
+        terms.data = _x_log_x(W.data)
+        total = np.asarray(terms.sum(axis=1)).ravel()
+    else:
+        total = _x_log_x(W).sum(axis=1)
+    return np.exp(np.log(sums) - total / sums)
+
+
+def _x_log_x(x: FloatArray) -> FloatArray:
+    return x * np.log(np.where(x > 0, x, 1.0))
+
+
+def number_of_pairs(n: int, hollow: bool) -> int:
+    """Pairs i < j of n points and, without the hollow constraint, each point with itself."""
+    return n * (n - 1) // 2 if hollow else n * (n + 1) // 2
+
+
+def marginal_error(plan: Any) -> float:
+    """`max_i |(W1)_i - 1|`, or infinity where that is not a number."""
+    sums = plan.sum(axis=1)
+    return float(np.abs(sums - 1).max()) if np.isfinite(sums).all() else float("inf")
+
+
+def compressed(counts: IntArray, indices: IntArray, data: FloatArray, n_columns: int) -> csr_array:
+    """A CSR matrix from the number of entries in each row; int32 indices wherever they suffice."""
+    indptr = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=indptr[1:])
+    dtype = np.int32 if indptr[-1] < 2**31 else np.int64
+    indices = indices.astype(dtype, copy=False)
+    return csr_array((data, indices, indptr.astype(dtype)), shape=(len(counts), n_columns))
