@@ -1,7 +1,4 @@
-"""What is passed for a matrix of numbers and is none: errors that name it, and never print it.
-
-Checks at the boundary: what users pass in, turned into what the rooms expect.
-"""
+"""Checks at the boundary: what users pass in, turned into what the rooms expect."""
 
 from __future__ import annotations
 
@@ -17,61 +14,112 @@ from sparrot._types import FloatArray, PointArray
 from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 
+_ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
+_LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
 
-def refuse_other_things(X: Any, name: str) -> None:
-    """Raise for what is no matrix but may be passed for one: a path, an affinity, masks, words."""
+
+def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
+    """Points as a finite C-contiguous array of float32 or float64, or a symmetric cost matrix.
+
+    Sparse input is made dense: costs need the distance between every two rows.
+    """
+    if metric == "precomputed" and issparse(X):
+        raise InvalidInputError(
+            "is a sparse cost matrix, which is ambiguous: a missing entry would be a cost of zero, "
+            "the nearest of all",
+            parameter="X",
+            remedy="pass a dense matrix of all costs, or the points themselves",
+        )
+    X = as_array(X)
+    if metric in ("precomputed", "kernel"):
+        X = _as_symmetric(X, metric)
+    if len(X) < 2:
+        raise InvalidInputError(
+            f"must have at least 2 rows, got shape {X.shape}: an affinity is between points",
+            parameter="X",
+            value=X.shape,
+            remedy="rows are samples, columns are features",
+        )
+    return X
+
+
+def as_array(X: Any, name: str = "X") -> PointArray:
+    """A finite C-contiguous matrix of float32 or float64; sparse input is made dense."""
+    _refuse_other_things(X, name)
+    if issparse(X):
+        require_memory(
+            8.0 * X.shape[0] * X.shape[1],
+            what=f"sparse {name} of shape {X.shape}, made dense,",
+            remedy="reduce it first, for example by sklearn.decomposition.TruncatedSVD",
+        )
+        X = X.toarray()
+    try:
+        array: PointArray = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name=name,
+        )
+    except ValueError as error:
+        raise _no_matrix(X, name, error) from error
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total):  # cheap, and right unless finite numbers overflow
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            i, j = bad[0]
+            what = "NaN" if np.isnan(array[i, j]) else "inf"
+            raise InvalidInputError(
+                f"contains {what} at row {i}, column {j} ({len(bad)} entries are not finite)",
+                parameter=name,
+                value=array[i, j],
+                remedy="drop or impute them",
+            )
+    return array
+
+
+def _refuse_other_things(X: Any, name: str) -> None:
+    """Raise for what is no matrix but may be passed for one; never print it."""
     if X is None:
-        raise InvalidInputError(f"{name} is None; pass a matrix of numbers, one row a point")
+        raise InvalidInputError(
+            "is None", parameter=name, remedy="pass a matrix of numbers, one row a point"
+        )
     if isinstance(X, (str, os.PathLike)):
         raise InvalidInputError(
-            f"{name} is the text {str(X)[:80]!r}; to read points from a file use "
-            "sparrot.read_points"
+            f"is the text {str(X)[:80]!r}",
+            parameter=name,
+            value=X,
+            remedy="to read points from a file use {sparrot.read_points}",
         )
     if hasattr(X, "certificate") and hasattr(X, "matrix"):
         raise InvalidInputError(
-            f"{name} is an affinity, and a matrix of numbers is needed here; its own is `.matrix`"
+            "is an affinity, and a matrix of numbers is needed here",
+            parameter=name,
+            remedy="pass its own, `.matrix`",
         )
     if isinstance(X, np.matrix):
         raise InvalidInputError(
-            f"{name} is an np.matrix of shape {X.shape}, which is not supported; pass "
-            f"np.asarray({name})"
+            f"is an np.matrix of shape {X.shape}, which is not supported",
+            parameter=name,
+            remedy=f"pass np.asarray({name})",
         )
     masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
     if masked:
         raise InvalidInputError(
-            f"{name} of shape {X.shape} has {masked} masked entries; drop or impute them"
+            f"of shape {X.shape} has {masked} masked entries",
+            parameter=name,
+            remedy="drop or impute them",
         )
     words = _columns_of_words(X)
     if words:
         raise InvalidInputError(
-            f"all columns of {name} must be numbers, and these are not: {', '.join(words[:5])}"
-            f"{', ...' if len(words) > 5 else ''}; drop what is no feature"
+            f"must have columns of numbers, and these are not: {', '.join(words[:5])}"
+            f"{', ...' if len(words) > 5 else ''}",
+            parameter=name,
+            remedy="drop what is no feature",
         )
-
-
-def why_no_matrix(X: Any, name: str, error: Exception) -> str:
-    """What is wrong with an array that was refused, by its shape and type."""
-    dtype = getattr(X, "dtype", None)
-    try:
-        shape = np.shape(X)
-    except ValueError:  # a ragged list; numpy's own words are good
-        return f"{name} is no matrix: {error}"
-    if len(shape) > 2:
-        return (
-            f"{name} must be a matrix, one row a point, got {len(shape)} dimensions: {shape}; "
-            f"{name}.reshape(len({name}), -1) has one row for each of {shape[0]}"
-        )
-    if len(shape) < 2:
-        return (
-            f"{name} must be a matrix, one row a point, got shape {shape}. Reshape your data: "
-            f"{name}.reshape(-1, 1) if it is one feature, {name}.reshape(1, -1) if it is one point"
-        )
-    if np.iscomplexobj(X):
-        return (
-            f"Complex data not supported: {name} has shape {shape} and dtype {dtype}; pass its real"
-            " part, or real and imaginary parts as columns"
-        )
-    return f"{name} of shape {shape} is no matrix of numbers: {error}"
 
 
 def _columns_of_words(X: Any) -> list[str]:
@@ -94,57 +142,25 @@ def _numbers(column: Any) -> bool:
     return True
 
 
-_ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
-_LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
-
-
-def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
-    """Points as a finite C-contiguous array of float32 or float64, or a symmetric cost matrix.
-
-    Sparse input is made dense: costs need the distance between every two rows.
-    """
-    if metric == "precomputed" and issparse(X):
-        raise InvalidInputError(
-            "a sparse cost matrix is ambiguous: a missing entry would be a cost of zero, the "
-            "nearest of all; pass a dense matrix of all costs, or the points themselves"
-        )
-    X = as_array(X)
-    if metric in ("precomputed", "kernel"):
-        X = _as_symmetric(X, metric)
-    if len(X) < 2:
-        raise InvalidInputError(
-            f"X must have at least 2 rows, got shape {X.shape}: an affinity is between points; "
-            "rows are samples, columns are features"
-        )
-    return X
-
-
-def as_array(X: Any, name: str = "X") -> PointArray:
-    """A finite C-contiguous matrix of float32 or float64; sparse input is made dense."""
-    refuse_other_things(X, name)
-    if issparse(X):
-        require_memory(
-            8.0 * X.shape[0] * X.shape[1],
-            what=f"sparse {name} of shape {X.shape}, made dense,",
-            remedy="reduce it first, for example by sklearn.decomposition.TruncatedSVD",
-        )
-        X = X.toarray()
+def _no_matrix(X: Any, name: str, error: Exception) -> InvalidInputError:
+    """What is wrong with an array that was refused, by its shape and type."""
     try:
-        array: PointArray = check_array(
-            X,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            input_name=name,
+        shape = np.shape(X)
+    except ValueError:  # a ragged list; numpy's own words are good
+        return InvalidInputError(f"is no matrix: {error}", parameter=name)
+    problem, remedy = f"of shape {shape} is no matrix of numbers: {error}", ""
+    if len(shape) > 2:
+        problem = f"must be a matrix, one row a point, got {len(shape)} dimensions: {shape}"
+        remedy = f"{name}.reshape(len({name}), -1) has one row for each of {shape[0]}"
+    elif len(shape) < 2:
+        problem = f"must be a matrix, one row a point, got shape {shape}. Reshape your data"
+        remedy = (
+            f"{name}.reshape(-1, 1) if it is one feature, {name}.reshape(1, -1) if it is one point"
         )
-    except ValueError as error:
-        raise InvalidInputError(why_no_matrix(X, name, error)) from error
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = array.sum()
-    if not np.isfinite(total):  # cheap, and right unless finite numbers overflow
-        _raise_where_not_finite(array, name)
-    return array
+    elif np.iscomplexobj(X):
+        problem = f"has shape {shape} and dtype {np.asarray(X).dtype}. Complex data not supported"
+        remedy = "pass its real part, or real and imaginary parts as columns"
+    return InvalidInputError(problem, parameter=name, value=shape, remedy=remedy)
 
 
 def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
@@ -165,21 +181,26 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
         entries = W
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise InvalidInputError(
-            f"an affinity must be a square matrix, got shape {W.shape}; from points, make one with "
-            "sparrot.qot"
+            f"must be a square matrix, got shape {W.shape}",
+            parameter="an affinity",
+            value=W.shape,
+            remedy="from points, make one with {sparrot.qot}",
         )
     if not np.isfinite(entries).all():
-        raise InvalidInputError("the affinity has entries that are not finite")
+        raise InvalidInputError("has entries that are not finite", parameter="the affinity")
     if entries.size and entries.min() < 0:
         raise InvalidInputError(
-            f"an affinity must not be negative, but its smallest entry is {entries.min():.3g}; "
-            "pass W.clip(min=0), or a kernel of the distances if these are distances"
+            f"must not be negative, but its smallest entry is {entries.min():.3g}",
+            parameter="an affinity",
+            value=entries.min(),
+            remedy=["pass W.clip(min=0)", "a kernel of the distances if these are distances"],
         )
     largest = abs(W - W.T).max() if symmetric and W.shape[0] else 0.0
     if largest > _ASYMMETRY * np.finfo(np.float64).eps * entries.max(initial=0.0):
         raise InvalidInputError(
-            f"an affinity must be symmetric, but W and its transpose differ by {largest:.3g}; "
-            "pass (W + W.T) / 2 if that is what you mean"
+            f"must be symmetric, but W and its transpose differ by {largest:.3g}",
+            parameter="an affinity",
+            remedy="pass (W + W.T) / 2 if that is what you mean",
         )
     return W
 
@@ -192,20 +213,28 @@ def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
         functions = np.full(1, np.nan)
     if functions.ndim not in (1, 2) or len(functions) != n:
         raise InvalidInputError(
-            f"{name} must be a function on the {n} points, of shape ({n},) or ({n}, m), "
-            f"got shape {np.shape(F)}"
+            f"must be a function on the {n} points, of shape ({n},) or ({n}, m), "
+            f"got shape {np.shape(F)}",
+            parameter=name,
+            value=np.shape(F),
         )
     if not np.isfinite(functions).all():
-        raise InvalidInputError(f"{name} has entries that are not finite; drop or impute them")
+        raise InvalidInputError(
+            "has entries that are not finite", parameter=name, remedy="drop or impute them"
+        )
     return functions
 
 
 def as_positive(value: Any, name: str, hint: str) -> float:
     """A positive finite number."""
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}; {hint}")
+        raise InvalidInputError(
+            f"must be a number, got {value!r}", parameter=name, value=value, remedy=hint
+        )
     if not 0 < float(value) < np.inf:
-        raise InvalidInputError(f"{name} must be positive and finite, got {value!r}; {hint}")
+        raise InvalidInputError(
+            f"must be positive and finite, got {value!r}", parameter=name, value=value, remedy=hint
+        )
     return float(value)
 
 
@@ -215,7 +244,10 @@ def as_tolerance(value: Any, what: str = "error of a row sum") -> float:
     tol = as_positive(value, "tol", hint)
     if tol < _LEAST_TOLERANCE:
         raise InvalidInputError(
-            f"tol={tol:g} is below the rounding of float64, and cannot be reached; {hint}"
+            f"is below the rounding of float64, and cannot be reached, got {tol:g}",
+            parameter="tol",
+            value=tol,
+            remedy=hint,
         )
     return tol
 
@@ -226,7 +258,10 @@ def as_max_iter(value: Any) -> int | None:
         return None
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise InvalidInputError(
-            f"max_iter must be a positive integer, got {value!r}; None is the solver's own limit"
+            f"must be a positive integer, got {value!r}",
+            parameter="max_iter",
+            value=value,
+            remedy="leave it out for the solver's own limit",
         )
     return int(value)
 
@@ -235,21 +270,27 @@ def as_count(value: Any, name: str, most: int) -> int:
     """An integer from 1 to `most`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not 1 <= int(value) <= most:
-        raise InvalidInputError(f"{name} must be an integer from 1 to {most}, got {value!r}")
+        raise InvalidInputError(
+            f"must be an integer from 1 to {most}, got {value!r}", parameter=name, value=value
+        )
     return int(value)
 
 
 def as_flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
+        raise InvalidInputError(
+            f"must be True or False, got {value!r}", parameter=name, value=value
+        )
     return bool(value)
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
     if value not in choices:
-        raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+        raise InvalidInputError(
+            f"must be one of {', '.join(choices)}, got {value!r}", parameter=name, value=value
+        )
     return str(value)
 
 
@@ -261,37 +302,12 @@ def as_potential(u: Any, n: int) -> FloatArray:
         potential = np.full(1, np.nan)
     if potential.shape != (n,) or not np.isfinite(potential).all():
         raise InvalidInputError(
-            f"potential must be {n} finite numbers, one a point, got shape {potential.shape}; "
-            "pass the `potential` of an earlier result on the same points"
+            f"must be {n} finite numbers, one a point, got shape {potential.shape}",
+            parameter="potential",
+            value=potential.shape,
+            remedy="pass the `potential` of an earlier result on the same points",
         )
     return potential
-
-
-def _raise_where_not_finite(array: PointArray, name: str) -> None:
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        i, j = bad[0]
-        what = "NaN" if np.isnan(array[i, j]) else "inf"
-        raise InvalidInputError(
-            f"{name} contains {what} at row {i}, column {j} ({len(bad)} entries are not finite); "
-            "drop or impute them"
-        )
-
-
-def _as_symmetric(M: PointArray, metric: str) -> FloatArray:
-    if M.shape[0] != M.shape[1]:
-        raise InvalidInputError(f"metric={metric!r} needs a square matrix, got shape {M.shape}")
-    rounding = float(np.finfo(M.dtype).eps)
-    C = M.astype(np.float64, copy=False)
-    asymmetry = np.abs(C - C.T)
-    largest = float(asymmetry.max(initial=0.0))
-    if largest > _ASYMMETRY * rounding * float(np.abs(C).max(initial=0.0)):
-        i, j = np.unravel_index(asymmetry.argmax(), C.shape)
-        raise InvalidInputError(
-            f"the matrix must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
-            f"{C[i, j]:.9g} and {C[j, i]:.9g}; pass (M + M.T) / 2 if that is what you mean"
-        )
-    return C if largest == 0 else (C + C.T) / 2
 
 
 def as_public_metric(metric: Any) -> str:
@@ -312,3 +328,24 @@ def require_transformer(neighbors: Any) -> None:
             parameter="neighbors",
             value=neighbors,
         )
+
+
+def _as_symmetric(M: PointArray, metric: str) -> FloatArray:
+    if M.shape[0] != M.shape[1]:
+        raise InvalidInputError(
+            f"{metric!r} needs a square matrix, got shape {M.shape}",
+            parameter="metric",
+            value=M.shape,
+        )
+    rounding = float(np.finfo(M.dtype).eps)
+    C = M.astype(np.float64, copy=False)
+    asymmetry = np.abs(C - C.T)
+    largest = float(asymmetry.max(initial=0.0))
+    if largest > _ASYMMETRY * rounding * float(np.abs(C).max(initial=0.0)):
+        i, j = np.unravel_index(asymmetry.argmax(), C.shape)
+        raise InvalidInputError(
+            f"the matrix must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
+            f"{C[i, j]:.9g} and {C[j, i]:.9g}",
+            remedy="pass (M + M.T) / 2 if that is what you mean",
+        )
+    return C if largest == 0 else (C + C.T) / 2

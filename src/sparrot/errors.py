@@ -25,7 +25,7 @@ def spell_python(name: str, value: str) -> str:
     return f"{name}={value}" if value else name
 
 
-class Worded(Exception):
+class Worded(Exception):  # noqa: N818
     """A message in parts.
 
     Parameters

@@ -55,7 +55,7 @@ def test_a_stored_zero_is_no_edge_and_the_matrix_stays_as_it_was():
         (None, "X is None"),
         ("cells.csv", "'cells.csv'; .*sparrot.read_points"),
         (np.arange(9.0), r"shape \(9,\).*Reshape your data"),
-        (RING + 1j, r"Complex data not supported: X has shape \(5, 5\) and dtype complex128"),
+        (RING + 1j, r"X has shape \(5, 5\) and dtype complex128. Complex data not supported"),
         (RING.view(np.matrix), r"np.matrix of shape \(5, 5\)"),
         (np.ma.masked_equal(RING, 0), "15 masked entries"),
         (np.full((50, 2), "word"), r"X of shape \(50, 2\) is no matrix of numbers"),

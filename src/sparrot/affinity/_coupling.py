@@ -79,8 +79,9 @@ def transport(
     entropic = as_choice(regularizer, "regularizer", ("quadratic", "entropic")) == "entropic"
     if abs(a.sum() - b.sum()) > 1e-6 * a.sum():
         raise InvalidInputError(
-            f"a and b must have the same sum, got {a.sum():.9g} and {b.sum():.9g}; "
-            "scale one of them"
+            f"a and b must have the same sum, got {a.sum():.9g} and {b.sum():.9g}",
+            value=(a.sum(), b.sum()),
+            remedy="scale one of them",
         )
     b *= a.sum() / b.sum()
     if as_flag(hollow, "hollow"):
@@ -99,9 +100,9 @@ def transport(
     )
     if result.error > tol:
         raise NotConvergedError(
-            f"the marginal error is {result.error:.2e} after {len(result.history)} steps; raise "
-            "max_iter or tol, or take a larger eps. The best iterate is in `.result` of this error",
+            f"the marginal error is {result.error:.2e} after {len(result.history)} steps",
             coupling,
+            remedy=["raise {max_iter} or {tol}", "take a larger {eps}"],
         )
     return coupling
 
@@ -110,27 +111,36 @@ def _weights(a: Any, name: str, n: int) -> FloatArray:
     weights = np.array(a, dtype=np.float64)
     if weights.shape != (n,):
         raise InvalidInputError(
-            f"{name} must be {n} nonnegative weights, one for each "
-            f"{'row' if name == 'a' else 'column'} of C, got shape {weights.shape}"
+            f"must be {n} nonnegative weights, one for each "
+            f"{'row' if name == 'a' else 'column'} of C, got shape {weights.shape}",
+            parameter=name,
+            value=weights.shape,
         )
     bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(bad):
         raise InvalidInputError(
-            f"{name} must be nonnegative weights, but {name}[{bad[0]}] is {weights[bad[0]]:g}"
+            f"must be nonnegative weights, but {name}[{bad[0]}] is {weights[bad[0]]:g}",
+            parameter=name,
+            value=weights[bad[0]],
         )
     if not weights.sum() > 0:
-        raise InvalidInputError(f"the weights {name} must not all be zero")
+        raise InvalidInputError("must not all be zero", parameter=name)
     return weights
 
 
 def _forbid_diagonal(C: FloatArray, a: FloatArray, b: FloatArray) -> None:
     if C.shape[0] != C.shape[1]:
-        raise InvalidInputError(f"hollow=True needs a square C, got shape {C.shape}")
+        raise InvalidInputError(
+            f"needs a square C, got shape {C.shape}", parameter="hollow", value=True
+        )
     heavy = np.flatnonzero(a + b > a.sum() * (1 + 1e-12))
     if len(heavy):
         raise InvalidInputError(
-            f"hollow=True has no solution: point {heavy[0]} holds {a[heavy[0]]:.3g} of a, and the "
-            "other points can take less; lower its weight, or use hollow=False"
+            f"has no solution: point {heavy[0]} holds {a[heavy[0]]:.3g} of a, and the other points "
+            "can take less",
+            parameter="hollow",
+            value=True,
+            remedy=["lower its weight", "use {hollow=False}"],
         )
     np.fill_diagonal(C, np.inf)
 

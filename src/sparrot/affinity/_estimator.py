@@ -62,8 +62,10 @@ class AffinityEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         twin = twins(X, self._fit_X)
         if (twin < 0).any():
             raise InvalidInputError(
-                f"row {np.argmin(twin)} of X is no training point, and {type(self).__name__} has "
-                "rows for training points only; QOT, EOT and Tsallis have rows for new points"
+                f"has a row ({np.argmin(twin)}) that is no training point, and "
+                f"{type(self).__name__} has rows for training points only",
+                parameter="X",
+                remedy="QOT, EOT and Tsallis have rows for new points",
             )
         return self.affinity_[twin]
 

@@ -11,8 +11,8 @@ EOT the information projection of the Gaussian kernel onto the same set,
 .. math:: W = \arg\min \{ \langle C, A \rangle + \varepsilon \sum_{ij} A_{ij} (\log A_{ij} - 1) \},
 
 and the q-family is what lies between. With a dual potential u their solutions are
-:math:`[u_i + u_j - C_{ij}]_+ / \varepsilon` and :math:`\exp((u_i + u_j - C_{ij}) / \varepsilon)`, and u
-is optimal exactly when every row sums to one.
+:math:`[u_i + u_j - C_{ij}]_+ / \varepsilon` and :math:`\exp((u_i + u_j - C_{ij}) / \varepsilon)`,
+and u is optimal exactly when every row sums to one.
 """
 
 from __future__ import annotations

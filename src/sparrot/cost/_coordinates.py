@@ -1,7 +1,8 @@
 r"""The float32 coordinates that tiles are made of: all of them, and few that make a filter.
 
-Points are taken about their center and scaled, :math:`z = (x - \bar x) / \sqrt{\bar C}`. Let V be orthonormal directions and :math:`y = (V^T z, |z - V V^T z|)` the coordinates along these
-and the length of what they leave out. By Cauchy and Schwarz
+Points are taken about their center and scaled, :math:`z = (x - \bar x) / \sqrt{\bar C}`. Let V be
+orthonormal directions and :math:`y = (V^T z, |z - V V^T z|)` the coordinates along these and the
+length of what they leave out. By Cauchy and Schwarz
 
 .. math:: z_i \cdot z_j \le y_i \cdot y_j, \qquad |y_i| = |z_i|,
 

@@ -1,4 +1,4 @@
-"""Where tiles and row blocks run, how much memory they may take, how they tell of their progress."""
+"""Where work runs, how much memory it may take, and how it tells of its progress."""
 
 from sparrot.engine._memory import available_memory, memory_budget, require_memory
 from sparrot.engine._progress import Progress, ProgressCallback, as_progress, silent

@@ -102,7 +102,7 @@ def c_transform(
 def _over_candidates(
     i: IntArray, j: IntArray, C: FloatArray, n: int, u: FloatArray, regularizer: Power
 ) -> tuple[FloatArray, IntArray]:
-    """The transforms of n rows over pairs that are sorted by row; infinite for a row without any."""
+    """The transforms of n rows over pairs that are sorted by row; infinite where there is none."""
     from sparrot._kernels import c_transform_support
 
     v = np.empty(n)

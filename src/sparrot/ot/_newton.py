@@ -6,10 +6,10 @@ line search. Where components of the support are all but bipartite, D + A is all
 steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again, and
 where the answer itself is that far, so that nothing is gained by short steps, it is small again.
 
-A row in which no score is positive has no Hessian. It is lifted half way to its c-transform, the v with
-:math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
-potentials, of which ours is the diagonal, the c-transform is the exact minimum over the second potential,
-and Phi of the mean is at most the mean of the two mirrored values.
+A row in which no score is positive has no Hessian. It is lifted half way to its c-transform, the v
+with :math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
+potentials, of which ours is the diagonal, the c-transform is the exact minimum over the second
+potential, and Phi of the mean is at most the mean of the two mirrored values.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class EpsilonPath:
         except InvalidInputError as error:
             raise InvalidInputError(
                 error.problem, parameter="perplexity", value=target,
-                remedy=[*error.remedies, *self._to_drop()],
+                remedy=[*self._to_drop(), *error.remedies],
             ) from error  # fmt: skip
         except NotConvergedError as error:
             raise NotConvergedError(
@@ -304,7 +304,9 @@ def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
     height = float(np.abs(solution.u - regularizer.shift).max() / regularizer.eps)
     floor = 4 * np.finfo(np.float64).eps * height  # rounding of u_i + u_j - C_ij, over eps
     if error < _AT_THE_FLOOR * floor:
-        problem += f"; rounding alone makes {floor:.0e} of it (potentials are as large as {height:.0e} eps)"
+        problem += (
+            f"; rounding alone makes {floor:.0e} of it, for u is as large as {height:.0e} eps"
+        )
         remedy = ["drop far points", "raise {tol}"]
     else:
         remedy = ["raise {max_iter} or {tol}"]

@@ -4,8 +4,8 @@ r"""Regularized transport of points onto themselves: the problem, how to solve i
           A \ge 0,\ A = A^\top,\ A \mathbf 1 = \mathbf 1\ (\text{and } \mathrm{diag}\, A = 0) \}
 
 With a dual potential u and scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+` the plan of a regularizer
-is :math:`g(s_{ij}) / m`, and u is optimal exactly when :math:`\sum_j g(s_{ij}) = m` for every i; the
-function g and the mass m are the regularizer's. Everything here is in units of the mean cost.
+is :math:`g(s_{ij}) / m`, and u is optimal exactly when :math:`\sum_j g(s_{ij}) = m` for every i.
+The function g and the mass m are the regularizer's. Everything here is in units of the mean cost.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@ r"""Screening: which pairs of points may carry mass?
 
 For ceilings r on the potentials the support is :math:`S(r) = \{(i, j) : r_i + r_j > C_{ij}\}`. As
 long as the potentials stay below the ceilings, no other pair can carry mass. One pass over tiles, a
-group of rows against some columns each, finds S(r): boxes around the rows rule out columns, products
-in float32 with a margin for their rounding pick candidates, exact costs in float64 decide.
+group of rows against some columns each, finds S(r): boxes around the rows rule out columns,
+products in float32 with a margin for their rounding pick candidates, exact costs in float64 decide.
 """
 
 from __future__ import annotations

@@ -119,7 +119,9 @@ def test_baselines_have_rows_of_their_training_points_and_of_no_others(estimator
     W = sp.csr_array(model.affinity_).toarray()
     for rows in (slice(None), [7, 3], [5]):
         assert np.array_equal(sp.csr_array(model.transform(X[rows])).toarray(), W[rows])
-    with pytest.raises(InvalidInputError, match=r"row 1 of X is no training point, .* only; QOT"):
+    with pytest.raises(
+        InvalidInputError, match=r"row \(1\) that is no training point, .* only; QOT"
+    ):
         model.transform(X[:3] + np.array([[0], [1], [0]]))
 
 

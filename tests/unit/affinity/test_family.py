@@ -53,7 +53,7 @@ def test_streamed_entropic_plan_is_the_dense_one():
     assert np.abs(streamed.matrix.toarray() - sparse.matrix.toarray()).max() <= 1e-8
     assert np.abs(dense - sparse.matrix.toarray()).max() <= 1e-3 / 400
     assert sparse.certificate.marginal_error <= 1e-3
-    with pytest.raises(sparrot.NotEnoughMemoryError, match="drop=1e-3 gives a sparse one"):
+    with pytest.raises(sparrot.NotEnoughMemoryError, match="take drop=1e-3, for a sparse plan"):
         sparrot.eot(X, 0.05, max_memory=1e5)
 
 
@@ -205,12 +205,12 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
         (lambda X: sparrot.tsallis(X, 1.0, 0.5, solver="alternating"), "use sparrot.qot"),
         (lambda X: sparrot.eot(X, drop=0), "drop must be positive"),
         (lambda X: sparrot.eot(X, drop=5.0), "drop must be below 1"),
-        (lambda X: sparrot.eot(X, "connected"), "needs a drop"),
+        (lambda X: sparrot.eot(X, "connected"), "pass drop=1e-3 as well"),
         (lambda X: sparrot.magic(X, t=0), "t must be an integer"),
         (lambda X: sparrot.knn(X).check(X), "a knn affinity solves no problem"),
         (lambda X: sparrot.match(X, "knn", np.eye(3)), "kind must be one of"),
-        (lambda X: sparrot.perplexity(-np.eye(3)), "without negative entries"),
-        (lambda X: sparrot.perplexity(np.diag([1.0, 0.0])), "row 1 has no positive entry"),
+        (lambda X: sparrot.perplexity(-np.eye(3)), "W must not have negative entries"),
+        (lambda X: sparrot.perplexity(np.diag([1.0, 0.0])), "no positive entry in row 1"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -126,7 +126,7 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
         ({"solver": "simplex"}, "solver must be one of auto, newton"),
         ({"metric": "precomputed"}, "needs a square matrix"),
         ({"X": [[0, 1.0], [2, 0]], "metric": "precomputed"}, "symmetric.*\\(0, 1\\)"),
-        ({"metric": "no-such"}, "metric='no-such' is not known"),
+        ({"metric": "no-such"}, "metric 'no-such' is not known"),
         ({"potential": np.zeros(3)}, "potential must be 31 finite numbers"),
         ({"n_jobs": 0}, "n_jobs must be a nonzero integer"),
     ],
@@ -140,7 +140,9 @@ def test_bad_input_is_named_with_its_remedy(arguments, message):
 def test_a_dense_path_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr("sparrot.engine._memory._system_available", lambda: 1e6)
     X = points("gaussian", 1000)
-    with pytest.raises(sparrot.NotEnoughMemoryError, match="solver='active-set' needs no n x n"):
+    with pytest.raises(
+        sparrot.NotEnoughMemoryError, match="use solver='active-set', which needs no n x n"
+    ):
         sparrot.qot(X, solver="newton")
     with pytest.raises(sparrot.NotEnoughMemoryError, match="take a smaller eps"):
         sparrot.qot(X, 100.0, solver="active-set")

@@ -9,8 +9,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 import sparrot
 from problems import points
 from sparrot.affinity import _gap as gap
-from sparrot.affinity._along import find_root
-from sparrot.ot import _search as search, screen
+from sparrot.ot import _active_set as active_set, find_root, screen
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
 
@@ -99,12 +98,12 @@ def test_the_path_equals_separate_solves(grid, solver):
 def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
     screened = []
 
-    def counting(cost, r, threads, rows, report):
+    def counting(cost, r, run, rows, report):
         if cost.n == 3000:
             screened.append(3000 if rows is None else len(rows))
-        return screen(cost, r, threads, rows, report)
+        return screen(cost, r, run, rows, report)
 
-    monkeypatch.setattr(search, "screen", counting)
+    monkeypatch.setattr(active_set, "screen", counting)
     X = points("gaussian", 3000)
     list(sparrot.qot_path(X, [4, 2, 1, 0.5], solver="active-set"))
     assert screened[0] == 3000
@@ -218,7 +217,7 @@ def test_pieces_are_counted_in_words_that_agree():
 def test_an_enormous_outlier_is_named_where_no_eps_is_found(build):
     X = points("gaussian", 200)[:, :5]
     X[7, 2] = 1e10
-    with pytest.raises(sparrot.InvalidInputError, match=r"perplexity of 20: .*\(row 7\)"):
+    with pytest.raises(sparrot.InvalidInputError, match=r"perplexity of 20; .*\(row 7\)"):
         build(X, perplexity=20)
 
 
@@ -238,9 +237,9 @@ def test_matching_sets_the_scale_itself():
         sparrot.match(X, "eot", 3)
 
 
-@pytest.mark.parametrize(("n", "expected"), [(400, 30), (100, 10)])
+@pytest.mark.parametrize(("n", "expected"), [(400, 30), (41, 20)])
 def test_entropic_plans_have_a_scale_of_their_own(n, expected):
     X = points("gaussian", n)
     for a in (sparrot.eot(X), sparrot.EOT().fit(X).result_):
         assert a.perplexity == pytest.approx(expected, rel=0.01)
-    assert sparrot.eot(X[:20]).relative_eps == pytest.approx(0.1)
+    assert sparrot.eot(X[:9]).relative_eps == pytest.approx(1.0)

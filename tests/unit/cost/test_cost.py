@@ -89,7 +89,7 @@ def test_other_metrics_are_distances():
         (1e-158 * np.eye(9), "sqeuclidean", "squares underflow"),
         (-np.ones((4, 4)), "precomputed", "sparrot.project"),
         (np.vstack([np.eye(3), np.zeros((1, 3))]), "cosine", "row 3 is"),
-        (np.eye(3), "manhatten", "metric='manhatten' is not known; take one of"),
+        (np.eye(3), "manhatten", "metric 'manhatten' is not known; take one of"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")

@@ -9,7 +9,7 @@ import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import PointCost, make_cost
 from sparrot.cost._coordinates import _sample, filter_directions, leading_directions, with_rest
-from sparrot.engine import Threads
+from sparrot.engine import Run
 from sparrot.ot import screen
 
 
@@ -73,8 +73,8 @@ def test_filtered_screening_finds_every_pair(n_jobs, dtype):
     cost = PointCost(X)
     assert cost._z.few(slice(0, 1)).shape[1] < 30
     r = 0.2 * np.random.default_rng(0).random(cost.n)
-    with Threads(n_jobs) as threads:
-        found = screen(cost, r, threads)
+    with Run(n_jobs) as run:
+        found = screen(cost, r, run)
     expected = np.triu(half_squared(X) / cost.unit < r[:, None] + r, 1)
     assert len(found) == expected.sum() > 1000
     assert expected[found.i, found.j].all()

@@ -6,8 +6,9 @@ import pytest
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import LEAF, MatrixCost, PointCost
-from sparrot.engine import Threads
-from sparrot.ot import QUADRATIC, Part, levels_against, screen, simplex_levels
+from sparrot.engine import Run
+from sparrot.ot import Problem, Quadratic, screen, transform_scores
+from sparrot.ot._ctransform import Reference, c_transform
 
 
 def in_order(X):
@@ -106,10 +107,10 @@ def test_pruned_screening_finds_every_pair(n_jobs):
     X = points("swiss-roll", 2500)
     cost = PointCost(X).take(PointCost(X).order())
     r = 0.01 * np.random.default_rng(0).random(cost.n)
-    with Threads(n_jobs) as threads:
-        found = screen(cost, r, threads)
+    with Run(n_jobs) as run:
+        found = screen(cost, r, run)
         rows = np.arange(100, 2400, 7, dtype=np.int32)
-        some = screen(cost, r, threads, rows)
+        some = screen(cost, r, run, rows)
     expected = np.triu(cost.dense() < r[:, None] + r, 1)
     assert len(found) == expected.sum() > 1000
     assert expected[found.i, found.j].all()
@@ -117,18 +118,18 @@ def test_pruned_screening_finds_every_pair(n_jobs):
     assert len(some) == (expected & (touched[:, None] | touched)).sum()
 
 
-def test_pruned_levels_are_those_against_all():
+def test_pruned_c_transforms_are_those_against_all():
     X = points("swiss-roll", 4000)
     cost = PointCost(X).take(PointCost(X).order())
     index = np.arange(0, 4000, 2, dtype=np.int32)
     u = 0.002 * np.random.default_rng(0).random(len(index))
-    part = Part(index, cost.take(index), u)
+    reference = Reference(Problem(cost.take(index), Quadratic(1e-3)), index, u)
     rows = np.arange(1, 4000, 4, dtype=np.int32)
     near = np.zeros(len(rows))
-    with Threads(2) as threads:
-        level, _ = levels_against(cost, rows, part, QUADRATIC, 1e-3, near, True, threads)
+    with Run(2) as run:
+        v, _ = c_transform(cost, rows, reference, near, run)
     C = cost.dense()[np.ix_(rows, index)]
-    assert level == pytest.approx(simplex_levels(u - C, 1e-3), abs=1e-12)
+    assert v == pytest.approx(transform_scores(u - C, Quadratic(1e-3)), abs=1e-12)
 
 
 def test_ordered_points_come_back_in_their_own_order():

@@ -17,7 +17,7 @@ def test_results_come_in_the_order_of_the_pieces(n_jobs):
 def test_run_covers_every_row_once(n_jobs):
     seen = []
     with Threads(n_jobs) as threads:
-        threads.run(lambda start, stop: seen.extend(range(start, stop)), 103, 10)
+        threads.blocks(lambda start, stop: seen.extend(range(start, stop)), 103, 10)
     assert sorted(seen) == list(range(103))
 
 

@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from problems import points
-from sparrot.ot import _ctransform as levels, _screening as screening, _screening as tiles
+from sparrot.ot import _ctransform as ctransform, _screening as screening
 
 KINDS = {
     "as given": (points("gaussian", 2500), {}),
@@ -41,10 +41,9 @@ def test_the_number_of_threads_does_not_matter(kind):
 def test_the_size_of_tiles_does_not_matter(monkeypatch, kind, rows, width):
     X, arguments = KINDS[kind]
     expected = sparrot.qot(X, **arguments)
-    for module in (tiles, levels):
-        monkeypatch.setattr(module, "ROWS", rows)
-    for module in (tiles, screening):
-        monkeypatch.setattr(module, "WIDTH", width)
+    for module in (screening, ctransform):
+        monkeypatch.setattr(module, "TILE_ROWS", rows)
+    monkeypatch.setattr(screening, "_TILE_COLUMNS", width)
     found = sparrot.qot(X, **arguments)
     assert abs(found.matrix - expected.matrix).max() < 1e-7
     assert found.relative_eps == pytest.approx(expected.relative_eps, rel=1e-9)

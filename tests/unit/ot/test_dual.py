@@ -4,10 +4,11 @@ import pytest
 import sparrot
 from problems import half_squared, points
 from sparrot.cost import PointCost
-from sparrot.engine import Threads
-from sparrot.ot import QUADRATIC, Support, screen
+from sparrot.engine import Run
+from sparrot.ot import Quadratic, screen
 from sparrot.ot._dual import DenseDual, SparseDual
 from sparrot.ot._newton import newton
+from sparrot.ot._screening import Support
 
 
 @pytest.fixture
@@ -17,10 +18,10 @@ def duals():
     C = half_squared(X) / cost.unit
     np.fill_diagonal(C, np.inf)
     r = np.full(80, 0.6)
-    with Threads(2) as threads:
-        support = Support.of(screen(cost, r, threads), 80)
-        ghosts = SparseDual(support, r, np.full(80, 5.0), QUADRATIC, 1.0, threads)
-        yield {"dense": DenseDual(C, QUADRATIC, 1.0, threads), "sparse": ghosts}
+    with Run(2) as run:
+        support = Support.of(screen(cost, r, run), 80)
+        ghosts = SparseDual(support, r, np.full(80, 5.0), Quadratic(1.0), run)
+        yield {"dense": DenseDual(C, Quadratic(1.0), run), "sparse": ghosts}
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -50,9 +51,9 @@ def test_ghosts_bound_an_infeasible_problem():
     X = points("gaussian", 80)
     cost = PointCost(X)
     r = np.full(80, 0.1)  # far too low: hardly a pair is left
-    with Threads(1) as threads:
-        support = Support.of(screen(cost, r, threads), 80)
-        dual = SparseDual(support, r, np.full(80, 10.0), QUADRATIC, 1.0, threads)
+    with Run(1) as run:
+        support = Support.of(screen(cost, r, run), 80)
+        dual = SparseDual(support, r, np.full(80, 10.0), Quadratic(1.0), run)
         result = newton(dual, np.zeros(80), 1e-9, 100)
     assert result.error <= 1e-9
     assert (result.u <= 0.1 + 1 / 10 + 1e-9).all()

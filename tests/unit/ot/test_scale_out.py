@@ -11,12 +11,17 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 import sparrot
 from problems import half_squared, points
 from sparrot.affinity._diagnostics import signs_of_poor_choice
-from sparrot.affinity._scale import Scale
 from sparrot.cost import PointCost
-from sparrot.engine import Threads
-from sparrot.ot import QUADRATIC, Certificate, Pool, _pool as pool, _sparse as sparse, sampled
-from sparrot.ot._active_set import Budget
-from sparrot.ot._pooled import PooledSet
+from sparrot.engine import Run
+from sparrot.ot import (
+    Certificate,
+    Options,
+    Problem,
+    Quadratic,
+    _approximate as approximate,
+    _solve as solve,
+)
+from sparrot.ot._approximate import ApproximateActiveSet, Pool, sample_rows
 
 
 def few_neighbors():
@@ -77,8 +82,8 @@ def test_without_the_hollow_constraint_the_points_themselves_are_counted():
 def test_a_pool_grows_by_neighbors_of_neighbors():
     X = points("swiss-roll", 1600)
     graph = KNeighborsTransformer(n_neighbors=4).fit_transform(X)
-    with Threads(2) as threads:
-        pool = Pool(PointCost(X), graph, threads)
+    with Run(2) as run:
+        pool = Pool(PointCost(X), graph, run)
         r = np.full(1600, 0.01)
         plan = abs(graph + graph.T).tocsr()
         before = {*zip(pool.pairs.i.tolist(), pool.pairs.j.tolist(), strict=True)}
@@ -108,7 +113,7 @@ def test_auto_is_exact_for_few_points_and_says_so(caplog):
         ({"search": "approximate", "neighbors": 7}, "must be a transformer"),
         ({"search": "approximate", "metric": "manhattan"}, "works for metric='sqeuclidean'"),
         ({"search": "approximate", "solver": "newton"}, "looks at every pair"),
-        ({"search": "approximate", "checkpoint": "a"}, "checkpoint is for search='exact'"),
+        ({"search": "approximate", "checkpoint": "a"}, "checkpoint is for an exact search"),
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments, message):
@@ -177,16 +182,16 @@ def test_an_approximate_plan_holds_every_pair_of_its_pool(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((900, 8))
     X[:9] *= 5
-    graph = KNeighborsTransformer(n_neighbors=3).fit_transform(X)
-    with Threads(2) as threads:
-        pool = Pool(PointCost(X), graph, threads)
-        solver = PooledSet(pool, True, threads, lambda progress: None, None)
-        found = solver.solve(QUADRATIC, 0.1, None, 1e-8, Budget(2000))
-        rng = np.random.default_rng(0)
-        sample = sampled(pool.cost, found.u, found.plan, 900, rng, threads)
-    pairs = pool.pairs
-    score = found.u[pairs.i] + found.u[pairs.j] - pairs.cost
-    assert (np.asarray(found.plan[pairs.i, pairs.j]).ravel() > 0)[score > 1e-12].all()
+    options = Options(search="approximate", neighbors=KNeighborsTransformer(n_neighbors=3))
+    problem = Problem(PointCost(X), Quadratic(0.1))
+    with Run(2) as run:
+        method = ApproximateActiveSet(problem, options, run)
+        found = method.solve(problem, None, 1e-8)
+        sample = sample_rows(problem, found.u, found.plan, np.random.default_rng(0), run)
+    pairs = method._pool.pairs
+    i, j = method._order[pairs.i], method._order[pairs.j]  # the pool is in spatial order
+    score = found.u[i] + found.u[j] - pairs.cost
+    assert (np.asarray(found.plan[i, j]).ravel() > 0)[score > 1e-12].all()
     C = PointCost(X).dense()
     missed = np.triu(found.u[:, None] + found.u - C, 1) * (found.plan.toarray() == 0)
     assert sample.violation == pytest.approx(
@@ -206,9 +211,9 @@ def test_a_search_that_misses_much_is_said_in_a_warning():
     X = points("gaussian", 200)
     a = sparrot.qot(X)
     poor = replace(a, certificate=Certificate(1e-9, 0.5, 100, exact=False, missed_rows=0.3))
-    signs = signs_of_poor_choice(poor, PointCost(X), Scale(eps=1.0))
-    assert signs[0].startswith("the approximate search may have left out pairs of up to 30% of")
-    assert signs_of_poor_choice(a, PointCost(X), Scale(eps=1.0)) == ()
+    signs = signs_of_poor_choice(poor, PointCost(X), given_eps=True)
+    assert "the approximate search may have left out pairs of up to 30% of" in str(signs[0])
+    assert signs_of_poor_choice(a, PointCost(X), given_eps=True) == ()
 
 
 def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_path):
@@ -218,14 +223,14 @@ def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_pat
         sparrot.qot(X + np.eye(1600, 30), checkpoint=tmp_path / "a.npz")
     half = (tmp_path / "a.npz").read_bytes()[:1000]
     (tmp_path / "b.npz").write_bytes(half)
-    with pytest.raises(sparrot.InvalidInputError, match="is not a checkpoint"):
+    with pytest.raises(sparrot.InvalidInputError, match="is not one of this version"):
         sparrot.qot(X, checkpoint=tmp_path / "b.npz")
     assert (tmp_path / "b.npz").read_bytes() == half
 
 
 def test_more_points_than_an_exact_search_is_for_need_a_graph(monkeypatch):
-    monkeypatch.setattr(sparse, "_TOO_MANY", 1e7)
-    monkeypatch.setattr(pool, "load_extra", lambda *names: pytest.fail(f"asked for {names}"))
+    monkeypatch.setattr(solve, "_TOO_MANY_PRODUCTS", 1e7)
+    monkeypatch.setattr(approximate, "load_extra", lambda *names: pytest.fail(f"asked for {names}"))
     for search in ("approximate", "auto"):
         with pytest.raises(pytest.fail.Exception, match=r"asked for .'pynndescent', 'approximate'"):
             sparrot.qot(points("gaussian", 1600), search=search)

@@ -4,18 +4,10 @@ from scipy.optimize import brentq
 
 from problems import half_squared, points
 from sparrot.cost import MatrixCost, PointCost
-from sparrot.engine import Threads
-from sparrot.ot import (
-    QUADRATIC,
-    Pairs,
-    Part,
-    Support,
-    _screening as tiles,
-    first_levels,
-    levels_against,
-    screen,
-    simplex_levels,
-)
+from sparrot.engine import Run
+from sparrot.ot import Problem, Quadratic, _screening as screening, screen, transform_scores
+from sparrot.ot._ctransform import Reference, c_transform, rough_c_transform
+from sparrot.ot._screening import Pairs, Support
 
 
 def solve_by_bisection(s, mass):
@@ -23,10 +15,10 @@ def solve_by_bisection(s, mass):
 
 
 @pytest.mark.parametrize("mass", [1e-3, 0.3, 1.0, 50.0, 1e4])
-def test_dense_levels_solve_their_equation(mass):
+def test_dense_c_transforms_solve_their_equation(mass):
     S = np.random.default_rng(0).standard_normal((20, 700))
     S[3, 5] = -np.inf
-    v = simplex_levels(S, mass)
+    v = transform_scores(S, Quadratic(mass), mass)
     assert np.maximum(S + v[:, None], 0).sum(axis=1) == pytest.approx(mass, rel=1e-12)
     assert v[0] == pytest.approx(solve_by_bisection(S[0], mass), abs=1e-9)
 
@@ -34,41 +26,44 @@ def test_dense_levels_solve_their_equation(mass):
 @pytest.mark.parametrize("near", [-100.0, 0.0, 0.2, 100.0, np.inf])
 @pytest.mark.parametrize("mass", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("kind", [PointCost, MatrixCost])
-def test_levels_against_a_part_solve_their_equation_whatever_the_guess(kind, mass, near):
+def test_c_transforms_against_a_part_solve_their_equation_whatever_the_guess(kind, mass, near):
     X = points("gaussian", 1500)
     cost = kind(X if kind is PointCost else half_squared(X))
     index = np.arange(0, 1500, 3, dtype=np.int32)
     u = np.random.default_rng(0).random(len(index))
-    part = Part(index, cost.take(index), u)
     rows = np.array([0, 1, 2, 3, 900], dtype=np.int32)
     C = half_squared(X)[np.ix_(rows, index)] / cost.unit
     guess = np.full(len(rows), near)
-    with Threads(2) as threads:
-        fat, _ = levels_against(cost, rows, part, QUADRATIC, mass, guess, False, threads)
-        assert fat == pytest.approx(simplex_levels(u - C, mass), abs=1e-12)
-        level, counts = levels_against(cost, rows, part, QUADRATIC, mass, guess, True, threads)
+    part, quadratic = cost.take(index), Quadratic(mass)
+    with Run(2) as run:
+        fat = Reference(Problem(part, quadratic, hollow=False), index, u)
+        v, _ = c_transform(cost, rows, fat, guess, run)
+        assert v == pytest.approx(transform_scores(u - C, quadratic), abs=1e-12)
+        hollow = Reference(Problem(part, quadratic), index, u)
+        v, counts = c_transform(cost, rows, hollow, guess, run)
     C[[0, 3, 4], [0, 1, 300]] = np.inf  # the points themselves
-    assert level == pytest.approx(simplex_levels(u - C, mass), abs=1e-12)
-    assert np.array_equal(counts, (level[:, None] + u - C > 0).sum(axis=1))
+    assert v == pytest.approx(transform_scores(u - C, quadratic), abs=1e-12)
+    assert np.array_equal(counts, (v[:, None] + u - C > 0).sum(axis=1))
 
 
 @pytest.mark.parametrize("kind", [PointCost, MatrixCost])
-def test_first_levels_are_good_to_single_precision(kind):
+def test_rough_c_transforms_are_good_to_single_precision(kind):
     X = points("gaussian", 1500)
     cost = kind(X if kind is PointCost else half_squared(X))
     index = np.arange(0, 1500, 3, dtype=np.int32)
     u = np.random.default_rng(0).random(len(index))
-    with Threads(2) as threads:
-        level, counts = first_levels(cost, Part(index, cost.take(index), u), QUADRATIC, 1, threads)
+    with Run(2) as run:
+        reference = Reference(Problem(cost.take(index), Quadratic(1.0)), index, u)
+        v, counts = rough_c_transform(cost, reference, run)
     C = half_squared(X)[:, index] / cost.unit
     C[index, np.arange(len(index))] = np.inf
-    assert level == pytest.approx(simplex_levels(u - C, 1.0), abs=1e-5)
-    assert counts.mean() == pytest.approx((level[:, None] + u - C > 0).sum(axis=1).mean(), rel=0.01)
+    assert v == pytest.approx(transform_scores(u - C, Quadratic(1.0)), abs=1e-5)
+    assert counts.mean() == pytest.approx((v[:, None] + u - C > 0).sum(axis=1).mean(), rel=0.01)
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(tiles, "WIDTH", 64)
+    monkeypatch.setattr(screening, "_TILE_COLUMNS", 64)
 
 
 def pairs_by_brute_force(X, unit, r):
@@ -84,8 +79,8 @@ def test_screening_finds_exactly_the_pairs_below_the_ceilings(name, n_jobs):
     X = np.ascontiguousarray(points(name, 300))
     cost = PointCost(X)
     r = 0.5 * np.random.default_rng(1).random(cost.n)
-    with Threads(n_jobs) as threads:
-        found = screen(cost, r, threads)
+    with Run(n_jobs) as run:
+        found = screen(cost, r, run)
     assert (found.i < found.j).all()
     expected = pairs_by_brute_force(X, cost.unit, r)
     assert len(found) == len(expected) > 0
@@ -98,8 +93,8 @@ def test_screening_some_rows_finds_their_pairs_once():
     cost = PointCost(X)
     r = np.full(cost.n, 0.4)
     rows = np.array([0, 5, 6, 150, 299], dtype=np.int32)
-    with Threads(2) as threads:
-        found = screen(cost, r, threads, rows)
+    with Run(2) as run:
+        found = screen(cost, r, run, rows)
     every = pairs_by_brute_force(X, cost.unit, r)
     touching = {(i, j) for i, j in every if i in rows or j in rows}
     assert len(found) == len(touching)
@@ -112,8 +107,8 @@ def test_screening_reports_and_may_be_stopped():
     def stop(done, total, found):
         raise KeyboardInterrupt
 
-    with Threads(2) as threads, pytest.raises(KeyboardInterrupt):
-        screen(cost, np.ones(300), threads, report=stop)
+    with Run(2) as run, pytest.raises(KeyboardInterrupt):
+        screen(cost, np.ones(300), run, report=stop)
 
 
 def test_a_support_is_the_symmetric_matrix_of_its_pairs():
