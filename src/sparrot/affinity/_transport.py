@@ -440,7 +440,13 @@ def _solve(
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         problem = Problem(cost, regularizer, as_flag(hollow, "hollow"))
         path = EpsilonPath(problem, options, run, start)
-        affinity = Affinity.of(path.find(scale), kind, metric, q, path.n_solves)
+        if scale.eps is not None:
+            solution = path.at(scale.eps)
+        elif scale.perplexity is not None:
+            solution = path.with_perplexity(scale.perplexity)
+        else:
+            solution = path.connected()
+        affinity = Affinity.of(solution, kind, metric, q, path.n_solves)
     if warn:
         warn_if_poor(affinity, cost, given_eps=scale.eps is not None)
     return affinity

@@ -50,6 +50,9 @@ class Cost(ABC):
         `other` is this cost or a part of the same cost made by `take`.
         """
 
+    def prepare(self) -> None:  # noqa: B027, for most there is nothing to do
+        """Make ready what `bounds` and `within` need, before threads ask for it."""
+
     def bounds(
         self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:

@@ -23,6 +23,7 @@ LEAF = 256  # consecutive points that share a box
 _DIRECTIONS = 12  # leading principal directions that the order looks at
 _WORTH_ORDERING = 0.3  # share of the spread that they must hold
 _BLOCK = 8192
+_UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
 
 
 def spatial_order(
@@ -61,9 +62,6 @@ def _widest(Y: FloatArray) -> FloatArray:
     return coordinates
 
 
-_UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
-
-
 class Boxes:
     """Boxes around every `LEAF` consecutive points.
 
@@ -71,52 +69,40 @@ class Boxes:
     ----------
     y : (n, k) coordinates in float32, no farther apart than the points; kept.
     length : how far each point is from the center.
+
+    Attributes
+    ----------
+    error : how far rounding may put each point from its place: by one rounding to float32 and,
+        where the last coordinate is the length of what others leave, by the root of some roundings
+        to float64, which is of the same order. And by what is lost where squares underflow.
     """
 
     def __init__(self, y: Float32Array, length: FloatArray) -> None:
+        starts = np.arange(0, len(y), LEAF)
+        self.error: FloatArray = 8 * FLOAT32_ROUNDING * length + _UNDERFLOW
         self._y = y
-        self._error = _error(length)
-        self._low, self._high = _edges(y)
-        self._largest_error = _leaf_maxima(self._error)
+        self._low = np.minimum.reduceat(y, starts, axis=0)
+        self._high = np.maximum.reduceat(y, starts, axis=0)
+        self._largest_error = np.maximum.reduceat(self.error, starts)
 
     def within(
-        self, y: Float32Array, length: FloatArray, r: FloatArray, u: FloatArray, first: int
+        self, y: Float32Array, error: FloatArray, r: FloatArray, u: FloatArray, first: int
     ) -> IntArray:
         """The points here, from `first` on, that points y with ceilings r may reach.
 
-        u are the ceilings here.
+        `error` are the errors of the points y, u the ceilings of the points here.
         """
         from sparrot._kernels import within_boxes
 
-        low, high = _edges(y)
+        rows, leaves = np.arange(0, len(y), LEAF), np.arange(0, len(u), LEAF)
         # A sum of k squares in float32 errs by less than k + 8 roundings.
         wider = 1 + 2 * (y.shape[1] + 8) * FLOAT32_ROUNDING
         out = np.empty(len(u), np.int32)
         count = within_boxes(
-            low, high, _leaf_maxima(r), _leaf_maxima(_error(length)),
-            self._low, self._high, _leaf_maxima(u), self._largest_error,
-            self._y, u, self._error,
+            np.minimum.reduceat(y, rows, axis=0), np.maximum.reduceat(y, rows, axis=0),
+            np.maximum.reduceat(r, rows), np.maximum.reduceat(error, rows),
+            self._low, self._high, np.maximum.reduceat(u, leaves), self._largest_error,
+            self._y, u, self.error,
             wider, LEAF, first, out,
         )  # fmt: skip
         return out[:count].copy()
-
-
-def _error(length: FloatArray) -> FloatArray:
-    """How far rounding may put a point, of a given distance from the center, from its place.
-
-    By one rounding to float32 and, where the last coordinate is the length of what others leave,
-    by the root of some roundings to float64, which is of the same order. And by what is lost where
-    squares underflow.
-    """
-    return 8 * FLOAT32_ROUNDING * length + _UNDERFLOW
-
-
-def _leaf_maxima(x: FloatArray) -> FloatArray:
-    """The largest of each leaf of values."""
-    return np.maximum.reduceat(x, np.arange(0, len(x), LEAF))
-
-
-def _edges(y: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """The lower and the upper edges of the box around each leaf."""
-    starts = np.arange(0, len(y), LEAF)
-    return np.minimum.reduceat(y, starts, axis=0), np.maximum.reduceat(y, starts, axis=0)

@@ -102,8 +102,8 @@ class Coordinates:
         self._X = X
         self._center = center
         self._scale = scale
+        self._mapped = is_mapped(X)
         self._z: Float32Array | None = None
-        self._y: Float32Array | None = None
         self._lock = Lock()
         self._leading = None if like is None else like.leading()
         self._filter = None if like is None else like._filter_directions()
@@ -117,7 +117,7 @@ class Coordinates:
 
     def all(self, rows: IntArray | slice) -> Float32Array:
         """All coordinates of some points."""
-        if is_mapped(self._X):
+        if self._mapped:
             return self._scaled(self._X[rows]).astype(np.float32)
         with self._lock:
             if self._z is None:
@@ -126,21 +126,19 @@ class Coordinates:
                     self._z[k : k + _BLOCK] = self._scaled(self._X[k : k + _BLOCK])
         return self._z[rows]
 
-    def few(self, rows: IntArray | slice) -> Float32Array:
-        """Coordinates of some points whose products are never below those of all coordinates."""
-        with self._lock:
-            V = self._filter_directions()
-            if V is not None and self._y is None:
-                self._y = np.empty((len(self._X), V.shape[1] + 1), np.float32)
-                for k in range(0, len(self._X), _BLOCK):
-                    z = self._scaled(self._X[k : k + _BLOCK])
-                    self._y[k : k + _BLOCK] = with_rest(z @ V, np.square(z).sum(axis=1))
-        return self.all(rows) if self._y is None else self._y[rows]
+    def few(self) -> Float32Array | None:
+        """Coordinates of all points whose products are never below those of all coordinates.
 
-    def in_memory(self) -> bool:
-        """Whether the few coordinates are, so that they can be looked at again and again."""
-        with self._lock:
-            return self._filter_directions() is not None or not is_mapped(self._X)
+        All coordinates where fewer are no good filter; None if these are not in memory.
+        """
+        V = self._filter_directions()
+        if V is None:
+            return None if self._mapped else self.all(slice(None))
+        y = np.empty((len(self._X), V.shape[1] + 1), np.float32)
+        for k in range(0, len(self._X), _BLOCK):
+            z = self._scaled(self._X[k : k + _BLOCK])
+            y[k : k + _BLOCK] = with_rest(z @ V, np.square(z).sum(axis=1))
+        return y
 
     def _filter_directions(self) -> FloatArray | None:
         if not self._judged:

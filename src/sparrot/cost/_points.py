@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import blake2b
-from threading import Lock
 from typing import Self
 
 import numpy as np
@@ -50,9 +49,10 @@ class PointCost(Cost):
         self.shift = shift
         self.points = self._X = X
         self._z = Coordinates(X, self._center, self._scale, like)
+        self._few: Float32Array | None = None
         self._boxes: Boxes | None = None
+        self._prepared = False
         self._to_all: Callable[[PointArray], FloatArray] | None = None
-        self._lock = Lock()
 
     @property
     def _scale(self) -> float:
@@ -68,6 +68,15 @@ class PointCost(Cost):
         """Write the inner products `z_i . z_j` in float32."""
         np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
 
+    def prepare(self) -> None:
+        """Make the filter of few coordinates, and boxes around leaves unless these overlap."""
+        if self._prepared:
+            return
+        self._few = self._z.few()
+        if self._few is not None and is_worth_ordering(self._z.leading()[1]):
+            self._boxes = Boxes(self._few, np.sqrt(2 * self.shift))
+        self._prepared = True
+
     def bounds(
         self,
         rows: IntArray | slice,
@@ -76,7 +85,11 @@ class PointCost(Cost):
         out: Float32Array,
     ) -> None:
         """Write the inner products of few coordinates, which are no smaller."""
-        np.matmul(self._z.few(rows), other._z.few(columns).T, out=out)
+        assert self._prepared
+        if self._few is None or other._few is None:  # all of them are in a file
+            self.products(rows, other, columns, out)
+        else:
+            np.matmul(self._few[rows], other._few[columns].T, out=out)
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other, if there is one to gain by."""
@@ -88,23 +101,10 @@ class PointCost(Cost):
         self, rows: IntArray, r: FloatArray, other: Self, u: FloatArray, first: int = 0
     ) -> IntArray:
         """Those that boxes do not rule out."""
-        boxes = other._box()
-        if boxes is None:
+        assert self._prepared
+        if self._few is None or self._boxes is None or other._boxes is None:
             return np.arange(first, other.n, dtype=np.int32)
-        return boxes.within(self._z.few(rows), self._length(rows), r, u, first)
-
-    def _box(self) -> Boxes | None:
-        """Boxes around leaves; none where these overlap, or coordinates are not in memory."""
-        with self._lock:
-            if self._boxes is None and self._z.in_memory():
-                if not is_worth_ordering(self._z.leading()[1]):
-                    return None
-                self._boxes = Boxes(self._z.few(slice(None)), self._length(slice(None)))
-        return self._boxes
-
-    def _length(self, rows: IntArray | slice) -> FloatArray:
-        length: FloatArray = np.sqrt(2 * self.shift[rows])
-        return length
+        return other._boxes.within(self._few[rows], self._boxes.error[rows], r, u, first)
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.

@@ -1,14 +1,21 @@
-"""What every step of a solve needs: where to run, how much memory to take, whom to tell."""
+"""What every step of a solve needs: where to run, how much memory to take, whom to tell.
+
+How much memory there is gets asked before a large allocation rather than after.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sparrot.engine._memory import memory_budget, require_memory
 from sparrot.engine._progress import Progress, ProgressCallback, as_progress
 from sparrot.engine._threads import Threads
+from sparrot.errors import NotEnoughMemoryError
+
+_MEMINFO = Path("/proc/meminfo")
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 class Run:
@@ -35,7 +42,7 @@ class Run:
     ) -> None:
         self.threads = Threads(n_jobs)
         self.max_memory = max_memory
-        self._report = as_progress(progress)
+        self._progress = None if progress is None else as_progress(progress)
 
     def __enter__(self) -> Self:
         """Start the threads."""
@@ -53,7 +60,8 @@ class Run:
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""
-        self._report(Progress(stage, n_points, done, total, **more))
+        if self._progress is not None:
+            self._progress(Progress(stage, n_points, done, total, **more))
 
     def memory(self) -> float:
         """Bytes that may be taken."""
@@ -62,3 +70,55 @@ class Run:
     def require_memory(self, n_bytes: float, *, what: str, remedy: str | Sequence[str]) -> None:
         """Raise `NotEnoughMemoryError` if so much is not to be had, or is more than allowed."""
         require_memory(n_bytes, what=what, remedy=remedy, max_memory=self.max_memory)
+
+
+def available_memory() -> float:
+    """Bytes that this process may still take, or infinity where the system does not tell."""
+    return min(_system_available(), _cgroup_available())
+
+
+def require_memory(
+    n_bytes: float, *, what: str, remedy: str | Sequence[str], max_memory: float | None = None
+) -> None:
+    """Raise `NotEnoughMemoryError` if `n_bytes` are not to be had, or are more than allowed."""
+    available = memory_budget(max_memory)
+    if n_bytes > available:
+        raise NotEnoughMemoryError(
+            f"{what} needs about {_size(n_bytes)}, and {_size(available)} are available",
+            remedy=remedy,
+        )
+
+
+def memory_budget(max_memory: float | None) -> float:
+    """Bytes that may be taken: what is available, but no more than the user allows."""
+    available = available_memory()
+    return available if max_memory is None else min(available, max_memory)
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e8 else f"{n_bytes / 1e6:.3g} MB"
+
+
+def _system_available() -> float:
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+    except OSError:
+        return float("inf")
+    for line in lines:
+        if line.startswith("MemAvailable:"):
+            return 1024.0 * int(line.split()[1])
+    return float("inf")
+
+
+def _cgroup_available() -> float:
+    """What the container may still take; cached files do not count, they give way."""
+    try:
+        limit = (_CGROUP / "memory.max").read_text().strip()
+        used = float((_CGROUP / "memory.current").read_text())
+        statistics = (_CGROUP / "memory.stat").read_text().splitlines()
+    except OSError:
+        return float("inf")
+    if limit == "max":
+        return float("inf")
+    cached = sum(float(line.split()[1]) for line in statistics if line.startswith("inactive_file "))
+    return max(0.0, float(limit) - used + cached)

@@ -7,9 +7,9 @@ the number of threads.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from numbers import Integral
 from threading import Lock
 from types import TracebackType
@@ -99,18 +99,23 @@ class Threads:
 
     def map(self, function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
         """Yield `function(piece)` for every piece, in order; a few pieces run ahead."""
-        pool = self._pool
-        if pool is None or len(pieces) < 2:
-            yield from map(function, pieces)
-            return
-        coming = iter(pieces)
-        running: list[Future[Result]] = [
-            pool.submit(function, piece) for piece in islice(coming, 4 * self.n_jobs)
-        ]
+        if self._pool is None or len(pieces) < 2:
+            return map(function, pieces)
+        return self._map_ahead(self._pool, function, pieces)
+
+    def _map_ahead(
+        self,
+        pool: ThreadPoolExecutor,
+        function: Callable[[Piece], Result],
+        pieces: Sequence[Piece],
+    ) -> Iterator[Result]:
+        running: deque[Future[Result]] = deque()
+        for piece in pieces:
+            running.append(pool.submit(function, piece))
+            if len(running) == 4 * self.n_jobs:
+                yield running.popleft().result()
         while running:
-            result = running.pop(0).result()
-            running.extend(pool.submit(function, piece) for piece in islice(coming, 1))
-            yield result
+            yield running.popleft().result()
 
     def blocks(
         self,

@@ -19,6 +19,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,6 +37,7 @@ from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of
 
 LOG = logging.getLogger("sparrot")
 MAX_STEPS = 2000
+ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounded once more
 _UNDECIDED = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
@@ -80,6 +83,20 @@ class Budget:
         self.left -= len(result.history)
 
 
+class Pool(Protocol):
+    """Answers for a pool of likely pairs what `screen` and `c_transform` answer for all."""
+
+    def screen(
+        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
+    ) -> Pairs:
+        """The pairs `i < j` of S(r) that touch one of the rows (all if None)."""
+
+    def c_transform(
+        self, rows: IntArray, reference: Reference, near: FloatArray
+    ) -> tuple[FloatArray, IntArray]:
+        """The c-transforms of some rows, and how many points each rests on."""
+
+
 class ActiveSet:
     """The method: points in spatial order, ceilings on their potentials, pairs kept for later.
 
@@ -118,36 +135,28 @@ class ActiveSet:
 
     def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
         """Solve the problem with its eps, from potentials if there are any."""
-        ordered = replace(problem, cost=self._problem.cost)
-        if start is not None and self._order is not None:
-            start = start[self._order]
-        budget = Budget(self._options.max_iter or MAX_STEPS)
-        # The sums of the finished plan are rounded once more.
-        solution = self._solve_ordered(ordered, start, tol * (1 - 1e-6), budget)
-        certificate = solution.certificate
-        return replace(
-            self._as_given(solution),
-            problem=problem,
-            history=tuple(budget.history),
-            converged=certificate.marginal_error <= tol and certificate.violation < np.inf,
-            method=self.name,
-        )
-
-    def _solve_ordered(
-        self, problem: Problem, start: FloatArray | None, tol: float, budget: Budget
-    ) -> Solution:
-        """The solution for the points in their spatial order."""
+        ordered, start, budget = self._ordered(problem, start)
         start, self._resumed = self._resumed if start is None else start, None
-        guess = None if start is None else warm_start(problem, start, self._run)
+        guess = None if start is None else warm_start(ordered, start, self._run)
         if guess is None:
-            guess = self._cold_start(problem, budget.left)
+            guess = self._cold_start(ordered, budget.left)
         n = problem.n
         self._run.require_memory(
             _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
             what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
             remedy=_FEWER_NEIGHBORS,
         )
-        return self._ceilings.solve(problem, guess, tol, budget)
+        solution = self._ceilings.solve(ordered, guess, ROUNDED * tol, budget)
+        return self._as_given(solution, problem, budget, tol)
+
+    def _ordered(
+        self, problem: Problem, start: FloatArray | None
+    ) -> tuple[Problem, FloatArray | None, Budget]:
+        """The problem and potentials in spatial order, and the steps that may be taken."""
+        if start is not None and self._order is not None:
+            start = start[self._order]
+        budget = Budget(self._options.max_iter or MAX_STEPS)
+        return replace(problem, cost=self._problem.cost), start, budget
 
     def _cold_start(self, problem: Problem, max_steps: int) -> Guess:
         """A guess from parts; where neighbors are very few, by way of larger masses.
@@ -170,15 +179,27 @@ class ActiveSet:
             guess = Guess(u, slack, _SPARSE_ROWS)
         return guess
 
-    def _as_given(self, solution: Solution) -> Solution:
+    def _as_given(
+        self, solution: Solution, problem: Problem, budget: Budget, tol: float
+    ) -> Solution:
         """From spatial order back to the order of the points."""
-        if self._order is None:
-            return solution
-        place, plan = np.argsort(self._order), solution.plan
-        columns = self._order.astype(plan.indices.dtype)[plan.indices]
-        plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
-        plan.sort_indices()
-        return replace(solution, u=solution.u[place], plan=plan)
+        certificate = solution.certificate
+        u, plan = solution.u, solution.plan
+        if self._order is not None:
+            place = np.argsort(self._order)
+            columns = self._order.astype(plan.indices.dtype)[plan.indices]
+            plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
+            plan.sort_indices()
+            u = u[place]
+        return Solution(
+            problem=problem,
+            u=u,
+            plan=plan,
+            certificate=certificate,
+            history=tuple(budget.history),
+            converged=certificate.marginal_error <= tol and certificate.violation < np.inf,
+            method=self.name,
+        )
 
 
 class Ceilings:
@@ -189,16 +210,25 @@ class Ceilings:
     problem : the problem with any eps.
     run : resources.
     keep : called with what a later run can go on from, after every round.
+    pool : where to look for pairs and for c-transforms, in the place of all pairs.
     """
 
     def __init__(
-        self, problem: Problem, run: Run, keep: Callable[[State], None] | None = None
+        self,
+        problem: Problem,
+        run: Run,
+        keep: Callable[[State], None] | None = None,
+        pool: Pool | None = None,
     ) -> None:
-        self.cost = problem.cost
-        self.run = run
+        self._cost = problem.cost
+        self._run = run
         self._hollow = problem.hollow
         self._keep = keep
-        self._r = np.full(self.cost.n, -np.inf)
+        self._find_pairs = partial(screen, self._cost, run=run) if pool is None else pool.screen
+        self._c_transform = (
+            partial(c_transform, self._cost, run=run) if pool is None else pool.c_transform
+        )
+        self._r = np.full(self._cost.n, -np.inf)
         self._error = np.inf
         self._pairs = self._loops()
         self._support: Support | None = None
@@ -206,7 +236,7 @@ class Ceilings:
     def solve(self, problem: Problem, guess: Guess, tol: float, budget: Budget) -> Solution:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
-        strikes = np.zeros(self.cost.n)
+        strikes = np.zeros(self._cost.n)
         # Ceilings that were screened already may stay, also somewhat off what they should be.
         high_enough = self._r >= u + slack / 4
         self._move(np.where(high_enough, np.minimum(self._r, u + 1.5 * slack), u + slack))
@@ -217,6 +247,7 @@ class Ceilings:
             result, over = self._newton(dual, u, max(tol, _UNDECIDED), budget)
             if len(over) == 0 and tol < _UNDECIDED and result.error <= _UNDECIDED:
                 result, over = self._newton(dual, result.u, tol, budget)
+            assert self._support is not None
             if self._keep is not None:
                 self._keep(State(result.u, self._r, self._pairs))
             stuck = budget.left <= 0 or result.error > max(tol, _UNDECIDED)
@@ -226,19 +257,13 @@ class Ceilings:
             u = np.minimum(result.u, self._r)
             strikes[over] += 1  # who sticks out again and again rises ever faster
             slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
-            self._move(self._raised(problem, u, slack, over))
-
-    def find_pairs(
-        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
-    ) -> Pairs:
-        """The pairs `i < j` of S(r) that touch one of the rows (all if None)."""
-        return screen(self.cost, r, self.run, rows, report)
-
-    def c_transform(
-        self, problem: Problem, rows: IntArray, u: FloatArray, near: FloatArray
-    ) -> FloatArray:
-        """The c-transforms of some rows against all points; `near` are guesses."""
-        return c_transform(self.cost, rows, Reference.whole(problem, u), near, self.run)[0]
+            # Rows that stick out go above their c-transform against all points, others come down.
+            near = c_transform_over(self._support, over, u, problem.regularizer, self._run)
+            near = np.where(np.isfinite(near), near, u[over] + slack[over])
+            v, _ = self._c_transform(over, Reference.whole(problem, u), near)
+            r = np.minimum(self._r, u + slack)
+            r[over] = np.maximum(v, u[over]) + slack[over]
+            self._move(r)
 
     def resume(self, state: State) -> None:
         """Go on from ceilings and pairs that were found for the same points."""
@@ -247,11 +272,11 @@ class Ceilings:
     def _dual(self, problem: Problem, slack: FloatArray) -> SparseDual:
         """The problem restricted to the support, which is built if need be."""
         if self._support is None:
-            self._support = Support.of(self._pairs, self.cost.n)
+            self._support = Support.of(self._pairs, self._cost.n)
             self._pairs = self._support.pairs  # the same, in order
         # A ghost that took all the mass of its row would let it out by a tenth of its slack.
         stiffness = 10 * problem.regularizer.mass / slack
-        return SparseDual(self._support, self._r, stiffness, problem.regularizer, self.run)
+        return SparseDual(self._support, self._r, stiffness, problem.regularizer, self._run)
 
     def _newton(
         self, dual: SparseDual, u: FloatArray, tol: float, budget: Budget
@@ -261,8 +286,8 @@ class Ceilings:
 
         def report(step: int, error: float) -> None:
             self._error = error
-            self.run.report(
-                "newton", self.cost.n, before + step,
+            self._run.report(
+                "newton", self._cost.n, before + step,
                 marginal_error=error, n_pairs=len(self._pairs),
             )  # fmt: skip
 
@@ -283,50 +308,13 @@ class Ceilings:
         )
         return Solution(problem, result.u, plan, certificate, result.history, certified)
 
-    def _raised(
-        self, problem: Problem, u: FloatArray, slack: FloatArray, over: IntArray
-    ) -> FloatArray:
-        """New ceilings: rows that stick out go above their c-transform against all points.
-
-        The other ceilings come down, to the potential and the slack of the row.
-        """
-        assert self._support is not None
-        near = c_transform_over(self._support, over, u, problem.regularizer, self.run)
-        near = np.where(np.isfinite(near), near, u[over] + slack[over])
-        v = self.c_transform(problem, over, u, near)
-        r = np.minimum(self._r, u + slack)
-        r[over] = np.maximum(v, u[over]) + slack[over]
-        return r
-
     def _move(self, r: FloatArray) -> None:
         """Go from S(old r) to S(r): screen the rows that rise, drop the pairs that fall out.
 
         Where nothing rises and little would fall out, the old ceilings are as good.
         """
-        rising = np.flatnonzero(r > self._r).astype(np.int32)
-        worth_keeping = self._pairs.below(r).sum() > _WORTH_KEEPING * len(self._pairs)
-        if len(rising) == 0 and worth_keeping:
-            return
-        self._support = None
-        if 2 * len(rising) > self.cost.n:
-            self._pairs = Pairs.join([self._loops(), self._screen(r, None)])
-        else:
-            pairs = self._pairs
-            risen = np.zeros(self.cost.n, bool)
-            risen[rising] = True
-            loops = pairs.i == pairs.j
-            kept = pairs.where((pairs.below(r) & ~risen[pairs.i] & ~risen[pairs.j]) | loops)
-            self._pairs = Pairs.join([kept, self._screen(r, rising)]) if len(rising) else kept
-        self._r = r
-
-    def _loops(self) -> Pairs:
-        """Without the hollow constraint every point is a candidate for itself, at any ceiling."""
-        own = np.arange(0 if self._hollow else self.cost.n, dtype=np.int32)
-        return Pairs(own, own, self.cost.diagonal()[: len(own)])
-
-    def _screen(self, r: FloatArray, rows: IntArray | None) -> Pairs:
-        n = self.cost.n
-        limit = self.run.memory() / PAIR_BYTES
+        n = self._cost.n
+        limit = self._run.memory() / PAIR_BYTES
 
         def report(done: int, total: int, found: int) -> None:
             if found > limit:
@@ -335,9 +323,29 @@ class Ceilings:
                     "are more than fit in memory",
                     remedy=_FEWER_NEIGHBORS,
                 )
-            self.run.report("screening", n, done, total, marginal_error=self._error, n_pairs=found)
+            self._run.report("screening", n, done, total, marginal_error=self._error, n_pairs=found)
 
-        return self.find_pairs(r, rows, report)
+        rising = np.flatnonzero(r > self._r).astype(np.int32)
+        worth_keeping = self._pairs.below(r).sum() > _WORTH_KEEPING * len(self._pairs)
+        if len(rising) == 0 and worth_keeping:
+            return
+        self._support = None
+        if 2 * len(rising) > n:
+            self._pairs = Pairs.join([self._loops(), self._find_pairs(r, rows=None, report=report)])
+        else:
+            pairs = self._pairs
+            risen = np.zeros(n, bool)
+            risen[rising] = True
+            loops = pairs.i == pairs.j
+            kept = pairs.where((pairs.below(r) & ~risen[pairs.i] & ~risen[pairs.j]) | loops)
+            found = [self._find_pairs(r, rows=rising, report=report)] if len(rising) else []
+            self._pairs = Pairs.join([kept, *found])
+        self._r = r
+
+    def _loops(self) -> Pairs:
+        """Without the hollow constraint every point is a candidate for itself, at any ceiling."""
+        own = np.arange(0 if self._hollow else self._cost.n, dtype=np.int32)
+        return Pairs(own, own, self._cost.diagonal()[: len(own)])
 
 
 def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Guess:

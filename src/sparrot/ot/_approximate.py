@@ -22,14 +22,14 @@ from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import (
     LOG,
+    ROUNDED,
     ActiveSet,
-    Budget,
     Ceilings,
     Guess,
     first_potentials,
     log_estimate,
 )
-from sparrot.ot._ctransform import c_transform_over
+from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
 from sparrot.ot._dual import SparseDual
 from sparrot.ot._problem import Certificate, Power, Problem, Solution, number_of_pairs
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
@@ -59,30 +59,28 @@ class ApproximateActiveSet(ActiveSet):
         )
         if self._order is not None:
             graph = graph[self._order][:, self._order]
-        self._pool = Pool(self._problem.cost, graph, self._run)
+        self._pool = NeighborPool(self._problem.cost, graph, self._run)
         self._rng = np.random.default_rng(_SEED)
         self._grown = 0.0  # the score of one partner with all the mass that the pool has grown for
-        return PooledCeilings(self._problem, self._pool, self._run)
+        return Ceilings(self._problem, self._run, pool=self._pool)
 
-    def _solve_ordered(
-        self, problem: Problem, start: FloatArray | None, tol: float, budget: Budget
-    ) -> Solution:
+    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
         """Let the pool grow until little is new, solve on it, and check a sample of rows."""
-        u = start
+        ordered, u, budget = self._ordered(problem, start)
         if u is None:
-            u = first_potentials(problem, self._run, _LARGEST_PART).u
+            u = first_potentials(ordered, self._run, _LARGEST_PART).u
         reach = problem.regularizer.score(problem.regularizer.mass)
         if reach > self._grown:  # where less is asked for, hardly any other pair matters
-            u = self._grow(problem, u)
+            u = self._grow(ordered, u)
             self._grown = reach
-        ceilings = PooledCeilings(self._problem, self._pool, self._run)
-        solution = ceilings.solve(problem, self._near(problem, u), tol, budget)
-        certificate = solution.certificate
-        if not certificate.exact:  # unknown, so infinite: no silent pass
-            return replace(solution, certificate=replace(certificate, missed_rows=1.0))
-        sampled = sample_rows(problem, solution.u, solution.plan, self._rng, self._run)
-        checked = replace(sampled, marginal_error=certificate.marginal_error)
-        return replace(solution, certificate=checked)
+        ceilings = Ceilings(self._problem, self._run, pool=self._pool)
+        solution = ceilings.solve(ordered, self._near(ordered, u), ROUNDED * tol, budget)
+        certificate = replace(solution.certificate, missed_rows=1.0)
+        if solution.certificate.exact:  # on the pool; else nothing is known: no silent pass
+            sampled = sample_rows(ordered, solution.u, solution.plan, self._rng, self._run)
+            certificate = replace(sampled, marginal_error=certificate.marginal_error)
+        solution = replace(solution, certificate=certificate)
+        return self._as_given(solution, problem, budget, tol)
 
     def _grow(self, problem: Problem, u: FloatArray) -> FloatArray:
         """Let potentials settle on the pool and add neighbors of neighbors, in turn."""
@@ -119,47 +117,11 @@ class ApproximateActiveSet(ActiveSet):
         return Guess(u, np.full(len(u), slack), n_neighbors)
 
 
-class PooledCeilings(Ceilings):
-    """Ceilings on the pairs of a pool, but for a few rows that are looked up among all.
-
-    Rows that stick out of their ceilings found too little in the pool; as long as they are few,
-    all their pairs are sought, and the pool has them from then on.
-    """
-
-    def __init__(self, problem: Problem, pool: Pool, run: Run) -> None:
-        super().__init__(problem, run)
-        self._pool = pool
-        self._few = max(_LOOK_UP, problem.n // 50)
-
-    def find_pairs(
-        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
-    ) -> Pairs:
-        """One comparison for each pair of the pool."""
-        if rows is None:
-            found = self._pool.below(r)
-        elif len(rows) <= self._few:
-            found = super().find_pairs(r, rows, report)
-            self._pool.add(found)
-        else:
-            found = self._pool.below(r)
-            among = np.zeros(self.cost.n, bool)
-            among[rows] = True
-            found = found.where(among[found.i] | among[found.j])
-        report(1, 1, len(found))
-        return found
-
-    def c_transform(
-        self, problem: Problem, rows: IntArray, u: FloatArray, near: FloatArray
-    ) -> FloatArray:
-        """Over the pool where the rows are many; a row without any pair then stays where it is."""
-        if len(rows) <= self._few:
-            return super().c_transform(problem, rows, u, near)
-        v = c_transform_over(self._pool.support, rows, u, problem.regularizer, self.run)
-        return np.where(np.isfinite(v), v, u[rows])
-
-
-class Pool:
+class NeighborPool:
     """Pairs that may carry mass, of which more can be found.
+
+    Rows that stick out of their ceilings found too little in the pool; as long as they are few, all
+    their pairs are sought, and the pool has them from then on.
 
     Parameters
     ----------
@@ -171,13 +133,36 @@ class Pool:
     def __init__(self, cost: Cost, graph: csr_array, run: Run) -> None:
         self.cost = cost
         self._run = run
+        self._few = max(_LOOK_UP, cost.n // 50)
         i, j = _upper(_without_lonely(graph))
         self.pairs = Pairs(i, j, cost.pairs(i, j))
         self.support = Support.of(self.pairs, cost.n)
 
-    def below(self, r: FloatArray) -> Pairs:
-        """The pairs of the pool in S(r)."""
-        return self.pairs.where(self.pairs.below(r))
+    def screen(
+        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
+    ) -> Pairs:
+        """By one comparison for each pair of the pool; few rows are looked up among all points."""
+        if rows is not None and len(rows) <= self._few:
+            found = screen(self.cost, r, self._run, rows, report)
+            self._extend(found.where(~self._knows(found)))
+        else:
+            found = self.pairs.where(self.pairs.below(r))
+            if rows is not None:
+                among = np.zeros(self.cost.n, bool)
+                among[rows] = True
+                found = found.where(among[found.i] | among[found.j])
+        report(1, 1, len(found))
+        return found
+
+    def c_transform(
+        self, rows: IntArray, reference: Reference, near: FloatArray
+    ) -> tuple[FloatArray, IntArray]:
+        """Over the pool where the rows are many; a row without any pair then stays where it is."""
+        if len(rows) <= self._few:
+            return c_transform(self.cost, rows, reference, near, self._run)
+        u, regularizer = reference.u, reference.problem.regularizer
+        v = c_transform_over(self.support, rows, u, regularizer, self._run)
+        return np.where(np.isfinite(v), v, u[rows]), np.diff(self.support.indptr)[rows]
 
     def grow(self, plan: csr_array, r: FloatArray) -> int:
         """Add the pairs of S(r) whose points share a partner in the plan; how many are new."""
@@ -215,10 +200,6 @@ class Pool:
         found = Pairs.join(pieces)
         self._extend(found)
         return len(found)
-
-    def add(self, found: Pairs) -> None:
-        """Take in pairs of which some may be known."""
-        self._extend(found.where(~self._knows(found)))
 
     def _extend(self, new: Pairs) -> None:
         if len(new):

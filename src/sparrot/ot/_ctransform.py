@@ -20,7 +20,7 @@ from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.ot._problem import Power, Problem
-from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined
+from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined, rounded_up
 
 _FASTER = 8.0  # factor on the step by which a row without any candidate rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
@@ -70,14 +70,6 @@ def c_transform(
     regularizer: Power = problem.regularizer
     tiles = Tiles(cost, problem.cost, u)
 
-    def candidates(group: IntArray, bound: FloatArray) -> tuple[IntArray, IntArray]:
-        i, j = joined(list(tiles.hits(group, bound)))
-        if problem.hollow:
-            other = reference.index[j] != group[i]
-            i, j = i[other], j[other]
-        order = np.argsort(i, kind="stable")
-        return i[order], j[order]
-
     def block(start: int, stop: int) -> None:
         todo, bound, step = (
             np.arange(start, stop),
@@ -85,7 +77,12 @@ def c_transform(
             regularizer.score(regularizer.mass),
         )
         while len(todo):
-            i, j = candidates(rows[todo], bound)
+            i, j = joined(list(tiles.hits(rows[todo], bound, rounded_up(cost, bound, rows[todo]))))
+            if problem.hollow:
+                other = reference.index[j] != rows[todo][i]
+                i, j = i[other], j[other]
+            order = np.argsort(i, kind="stable")
+            i, j = i[order], j[order]
             C = cost.pairs(rows[todo][i], reference.index[j])
             found, counts[todo] = _over_candidates(i, j, C, len(todo), u, regularizer)
             v[todo] = found

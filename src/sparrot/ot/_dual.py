@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -85,7 +86,7 @@ class DenseDual:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
         if self._last is None or self._last[0] is not u:
             starts = range(0, len(u), _DENSE_BLOCK)
-            parts = list(self._run.threads.map(lambda start: self._positive(u, start), starts))
+            parts = list(self._run.threads.map(partial(self._positive, u), starts))
             counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
             self._last = u, compressed(counts, indices, data, len(u))
         return self._last[1]
@@ -182,10 +183,10 @@ class SparseDual:
     def _adjacency(self, x: FloatArray) -> FloatArray:
         from sparrot._kernels import adjacency_rows, weighted_rows
 
-        s, out = self._support, np.empty_like(x)
+        s, out, linear = self._support, np.empty_like(x), self._regularizer.linear
 
         def rows(start: int, stop: int) -> None:
-            if self._regularizer.linear:
+            if linear:
                 adjacency_rows(s.indptr, self._active, self._degree, x, start, stop, out)
             else:
                 weighted_rows(

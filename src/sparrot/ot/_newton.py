@@ -137,7 +137,14 @@ def _line_search(
         trial = dual.state(there)
         slope_there = float(trial.gradient @ step)
         if slope_there <= 0:
-            return _stretch(dual, u, step, t, there, trial, slope)
+            while slope_there < slope / 2 and t < _LONGEST:
+                further = u + 2 * t * step
+                longer = dual.state(further)
+                slope_there = float(longer.gradient @ step)
+                if slope_there > 0:
+                    return there, dual.state(there), t
+                there, trial, t = further, longer, 2 * t
+            return there, trial, t
         gain = state.value - trial.value
         if gain >= max(-_ARMIJO * t * slope, rounding):
             return there, trial, t
@@ -145,23 +152,3 @@ def _line_search(
             return there, trial, t
         t /= 2
     return None
-
-
-def _stretch(
-    dual: Dual,
-    u: FloatArray,
-    step: FloatArray,
-    t: float,
-    there: FloatArray,
-    trial: DualState,
-    slope: float,
-) -> tuple[FloatArray, DualState, float]:
-    """Double the length t while more than half of the slope is left."""
-    while float(trial.gradient @ step) < slope / 2 and t < _LONGEST:
-        t *= 2
-        further = u + t * step
-        longer = dual.state(further)
-        if float(longer.gradient @ step) > 0:
-            return there, dual.state(there), t / 2
-        there, trial = further, longer
-    return there, trial, t

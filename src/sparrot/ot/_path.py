@@ -79,14 +79,6 @@ class EpsilonPath:
         self._known: list[tuple[float, FloatArray]] = []
         self.n_solves = 0
 
-    def find(self, scale: Scale) -> Solution:
-        """The solution at the scale that is asked for."""
-        if scale.eps is not None:
-            return self.at(scale.eps)
-        if scale.perplexity is not None:
-            return self.with_perplexity(scale.perplexity)
-        return self.connected()
-
     def at(self, eps: float, tol: float | None = None) -> Solution:
         """The solution at one relative eps; raises `NotConvergedError` with it if need be."""
         start = self._predicted(np.log(eps))

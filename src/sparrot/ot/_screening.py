@@ -119,7 +119,8 @@ def screen(
         found: list[Pairs] = []
         waiting: list[tuple[IntArray, IntArray]] = []
         n_waiting = 0
-        for i, j in tiles.hits(group, r[group], int(group[0]) // LEAF * LEAF if every else 0):
+        first = int(group[0]) // LEAF * LEAF if every else 0
+        for i, j in tiles.hits(group, r[group], tiles.bound[group], first):
             waiting.append((group[i], j))
             n_waiting += len(i)
             if n_waiting > _WAITING:
@@ -154,38 +155,39 @@ class Tiles:
     cost : the cost that rows are taken from.
     other : the same, or a part of it made by `take`.
     u : ceilings of the points of `other`.
+
+    Attributes
+    ----------
+    bound : these ceilings, rounded up.
     """
 
     def __init__(self, cost: Cost, other: Cost, u: FloatArray) -> None:
         self._cost = cost
         self._other = other
         self._u = u
-        self._bound = _rounded_up(other, u, slice(None))
+        cost.prepare()
+        other.prepare()
+        self.bound = rounded_up(other, u)
         self._scratch = local()
 
     def hits(
-        self, rows: IntArray, r: FloatArray, first: int = 0
+        self, rows: IntArray, r: FloatArray, bound: Float32Array, first: int = 0
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """The pairs that may have `r_i + u_j > C_ij`, tile by tile: places in `rows`, and columns.
 
-        `r` is one number for each of the rows; columns are from `first` on.
+        `r` is one number for each of the rows, `bound` the same rounded up; columns are from
+        `first` on.
         """
-        threshold = -_rounded_up(self._cost, r, rows)
         columns = self._cost.within(rows, r, self._other, self._u, first)
         if len(columns) > _NEARLY_ALL * (self._other.n - first):  # what is in a row needs no copy
             columns = np.arange(first, self._other.n, dtype=np.int32)
         for k in range(0, len(columns), _TILE_COLUMNS):
-            yield self.tile(rows, threshold, as_slice(columns[k : k + _TILE_COLUMNS]))
-
-    def tile(
-        self, rows: IntArray, threshold: Float32Array, columns: IntArray | slice
-    ) -> tuple[IntArray, IntArray]:
-        """The hits of one tile, those with `G_ij + bound_j > threshold_i`."""
-        b = self._bound[columns]
-        G = self._room_for(len(rows), len(b))
-        self._cost.bounds(as_slice(rows), self._other, columns, G)
-        i, j = list_hits(G, b, threshold)
-        return i, j + np.int32(columns.start) if isinstance(columns, slice) else columns[j]
+            tile = as_slice(columns[k : k + _TILE_COLUMNS])
+            b = self.bound[tile]
+            G = self._room_for(len(rows), len(b))
+            self._cost.bounds(as_slice(rows), self._other, tile, G)
+            i, j = list_hits(G, b, -bound)
+            yield i, j + np.int32(tile.start) if isinstance(tile, slice) else tile[j]
 
     def _room_for(self, rows: int, columns: int) -> Float32Array:
         """An array of the thread's own, used again for tile after tile: fresh memory is slow."""
@@ -196,7 +198,7 @@ class Tiles:
         return held[:size].reshape(rows, columns)
 
 
-def _rounded_up(cost: Cost, r: FloatArray, rows: IntArray | slice) -> Float32Array:
+def rounded_up(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) -> Float32Array:
     """Bounds in float32: `r_i + r_j > C_ij` only if the bounds of i and j add up to `> -G_ij`."""
     a = r - cost.shift[rows]
     a = a + cost.margin(a, rows)
@@ -225,13 +227,14 @@ def as_slice(index: IntArray) -> IntArray | slice:
 
 def seconds_of_a_pass(cost: Cost, run: Run) -> float:
     """About how long one pass over all pairs takes, if no tile is ruled out."""
-    rows = np.arange(min(LEAF, cost.n), dtype=np.int32)
-    columns = slice(0, min(_TILE_COLUMNS, cost.n))
-    tiles = Tiles(cost, cost, np.full(cost.n, -1e30))
-    nothing = np.full(len(rows), np.inf, np.float32)
+    cost.prepare()
+    rows, columns = min(LEAF, cost.n), min(_TILE_COLUMNS, cost.n)
+    G = np.empty((rows, columns), np.float32)
+    b, nothing = np.zeros(columns, np.float32), np.full(rows, np.inf, np.float32)
     took = []
     for _ in range(3):
         start = time.perf_counter()
-        tiles.tile(rows, nothing, columns)
+        cost.bounds(slice(0, rows), cost, slice(0, columns), G)
+        list_hits(G, b, nothing)
         took.append(time.perf_counter() - start)
-    return min(took) * cost.n**2 / (2 * len(rows) * columns.stop * run.threads.n_jobs)
+    return min(took) * cost.n**2 / (2 * rows * columns * run.threads.n_jobs)

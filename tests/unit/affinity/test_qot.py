@@ -138,7 +138,7 @@ def test_bad_input_is_named_with_its_remedy(arguments, message):
 
 
 def test_a_dense_path_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
-    monkeypatch.setattr("sparrot.engine._memory._system_available", lambda: 1e6)
+    monkeypatch.setattr("sparrot.engine._run._system_available", lambda: 1e6)
     X = points("gaussian", 1000)
     with pytest.raises(
         sparrot.NotEnoughMemoryError, match="use solver='active-set', which needs no n x n"

@@ -25,6 +25,7 @@ def within_each_group(cost, r):
     in_reach = cost.dense() < r[:, None] + r
     for start in range(0, cost.n, 2 * LEAF):
         rows = np.arange(start, min(start + 2 * LEAF, cost.n), dtype=np.int32)
+        cost.prepare()
         yield cost.within(rows, r[rows], cost, r), np.flatnonzero(in_reach[rows].any(axis=0))
 
 
@@ -62,6 +63,7 @@ def test_squares_that_underflow_rule_nothing_out():
     C = float(cost.pairs(np.array([0]), np.array([2 * LEAF]))[0])
     assert 0 < C < 1e-44
     r = np.full(cost.n, 1.05 * C / 2)
+    cost.prepare()
     columns = cost.within(np.arange(2 * LEAF, dtype=np.int32), r[: 2 * LEAF], cost, r)
     assert np.isin(np.arange(2 * LEAF, 4 * LEAF), columns).all()
 
@@ -80,6 +82,7 @@ def test_a_rest_that_is_all_rounding_rules_nothing_out(p):
 def test_columns_before_the_first_are_left_out():
     cost = in_order(points("swiss-roll", 1500))
     rows, r = np.arange(LEAF, dtype=np.int32), np.full(1500, 0.05)
+    cost.prepare()
     columns = cost.within(rows, r[rows], cost, r)
     assert 300 < len(columns) < 1200
     assert np.array_equal(cost.within(rows, r[rows], cost, r, 300), columns[columns >= 300])

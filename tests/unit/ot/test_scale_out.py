@@ -21,7 +21,7 @@ from sparrot.ot import (
     _approximate as approximate,
     _solve as solve,
 )
-from sparrot.ot._approximate import ApproximateActiveSet, Pool, sample_rows
+from sparrot.ot._approximate import ApproximateActiveSet, NeighborPool, sample_rows
 
 
 def few_neighbors():
@@ -83,7 +83,7 @@ def test_a_pool_grows_by_neighbors_of_neighbors():
     X = points("swiss-roll", 1600)
     graph = KNeighborsTransformer(n_neighbors=4).fit_transform(X)
     with Run(2) as run:
-        pool = Pool(PointCost(X), graph, run)
+        pool = NeighborPool(PointCost(X), graph, run)
         r = np.full(1600, 0.01)
         plan = abs(graph + graph.T).tocsr()
         before = {*zip(pool.pairs.i.tolist(), pool.pairs.j.tolist(), strict=True)}
