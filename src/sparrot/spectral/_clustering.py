@@ -14,7 +14,7 @@ from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import Spectrum, eigenpairs
-from sparrot.spectral._maps import NeedsRows, SpectralEstimator, divisible, extended
+from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
 
 
 class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
@@ -115,8 +115,9 @@ def suggest_clusters(values: Any) -> int:
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or len(values) < 3 or (np.diff(values) > 1e-8).any():
         raise InvalidInputError(
-            f"a gap needs at least 3 eigenvalues in descending order, got {values}; there are too "
-            "few points, or max_clusters is too small: give n_clusters"
+            f"a number of clusters is suggested by at least 3 eigenvalues in descending order, "
+            f"got {values}",
+            remedy=["give {n_clusters}", "a larger {max_clusters}", "more points"],
         )
     gaps = values[:-1] - values[1:]
     return 2 + int(np.argmax(gaps[1:]))
