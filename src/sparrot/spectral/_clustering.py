@@ -117,7 +117,7 @@ def suggest_clusters(values: Any) -> int:
         raise InvalidInputError(
             f"a number of clusters is suggested by at least 3 eigenvalues in descending order, "
             f"got {values}",
-            remedy=["give {n_clusters}", "a larger {max_clusters}", "more points"],
+            remedy=["give {n_clusters}", "raise {max_clusters}", "pass more points"],
         )
     gaps = values[:-1] - values[1:]
     return 2 + int(np.argmax(gaps[1:]))

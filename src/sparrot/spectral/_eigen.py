@@ -154,7 +154,7 @@ def eigenpairs(
             f"the eigenpairs have residuals up to {worst:.1e}, above tol={tol:.1e}: some of the "
             "eigenvalues are too near to each other",
             spectrum,
-            remedy=["ask for fewer pairs", "a larger {tol}"],
+            remedy=["ask for fewer pairs", "raise {tol}"],
         )
     return spectrum
 
@@ -192,9 +192,8 @@ def _kept_components(sizes: IntArray, components: str, k: int) -> int:
         )
         remedy = (
             "take a larger {eps}",
-            "more neighbors",
-            "{components='largest'}",
-            "{components='each'}",
+            "take more neighbors",
+            "pass {components='largest'} or {components='each'}",
         )
         if components == "error":
             raise InvalidInputError(problem, remedy=remedy)

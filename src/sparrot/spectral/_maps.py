@@ -199,7 +199,10 @@ class DiffusionMap(SpectralMap):
         if self.eigenvalues_.max() > 1 - 1e-12:
             raise InvalidInputError(
                 "the multiscale map of a graph in pieces is infinite",
-                remedy=["take a larger {eps}", "{components='largest'}", "{components='each'}"],
+                remedy=[
+                    "take a larger {eps}",
+                    "pass {components='largest'} or {components='each'}",
+                ],
             )
         return np.where(values == 1, 0.0, values / np.where(values == 1, 1.0, 1 - values))
 

@@ -182,7 +182,7 @@ def degrees(W: csr_array | FloatArray) -> FloatArray:
         raise InvalidInputError(
             f"point {isolated[0]} has no positive affinity ({len(isolated)} of {len(degree)} "
             "points have none)",
-            remedy=["take more neighbors", "a larger {eps}", "a larger {bandwidth}"],
+            remedy=["take more neighbors", "take a larger {eps}", "take a larger {bandwidth}"],
         )
     return degree
 

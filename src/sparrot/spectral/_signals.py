@@ -115,7 +115,7 @@ def _require_reach(W: csr_array, unknown: BoolArray) -> None:
         raise InvalidInputError(
             f"point {np.flatnonzero(lost)[0]} is not connected to any point where the function is "
             f"known ({lost.sum()} of {len(lost)} points are not)",
-            remedy=["take a larger {eps}", "more neighbors"],
+            remedy=["take a larger {eps}", "take more neighbors"],
         )
 
 
@@ -199,7 +199,7 @@ def _iterative(A: csr_array) -> Solver:
                 f"a Laplacian system was not solved in {_MAX_ITER} steps: parts of the graph are "
                 "connected by next to nothing",
                 x,
-                remedy=["take more neighbors", "the largest component alone"],
+                remedy=["take more neighbors", "keep the largest component alone"],
             )
         return x
 
