@@ -82,8 +82,7 @@ def barycenter(
 
     Parameters
     ----------
-    kernel : (n, n) symmetric positive kernel: `heat_kernel(L, t)`, or for many points
-        `heat_operator(L, t, series="taylor")`.
+    kernel : as for `interpolate`.
     measures : (k, n) nonnegative weights of the points, one row per measure; scaled to sum to one.
     weights : (k,) nonnegative, scaled to sum to one.
     tol : how far (in total variation) the k plans may disagree about the barycenter.
@@ -96,9 +95,7 @@ def barycenter(
     Examples
     --------
     >>> import numpy as np
-    >>> from sparrot.spectral import heat_kernel, laplacian
-    >>> path = np.diag(np.ones(40), 1) + np.diag(np.ones(40), -1)
-    >>> H = heat_kernel(laplacian(path, "combinatorial"), 8.0)
+    >>> H = np.exp(-((np.arange(41)[:, None] - np.arange(41)) ** 2) / 16)
     >>> int(barycenter(H, np.eye(41)[[12, 28]], [0.5, 0.5]).argmax())
     20
     """
