@@ -1,4 +1,4 @@
-"""How well an affinity or an embedding shows a structure that is known."""
+"""Scores: how well an affinity or an embedding shows a structure that is known."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def mean_principal_angle(A: Any, B: Any) -> float:
 def template_angle(V: Any, labels: Any) -> float:
     """Mean principal angle between the span of V and the indicators of the clusters, in radians.
 
-    The template is the eigenspace of an ideal affinity, with each cluster a component of its own.
-    The paper takes the 2k leading eigenvectors for k clusters, since the first k may spend some on
-    other structure.
+    The template is the eigenspace of an ideal affinity, in which each cluster is a component. The
+    paper takes the 2k leading eigenvectors for k clusters, since some of the first k may show other
+    structure.
 
     Parameters
     ----------
@@ -52,14 +52,15 @@ def template_angle(V: Any, labels: Any) -> float:
     names, members = np.unique(np.asarray(labels), return_inverse=True)
     if V.ndim != 2 or len(V) != len(members) or V.shape[1] < len(names):
         raise InvalidInputError(
-            f"V must have a row for each of the {len(members)} labels and at least as many columns "
-            f"as there are clusters ({len(names)}), got shape {V.shape}"
+            f"must have a row for each of the {len(members)} labels and at least as many columns "
+            f"as there are clusters ({len(names)}), got shape {V.shape}",
+            parameter="V",
         )
     return mean_principal_angle(V, np.eye(len(names))[members])
 
 
 def nmi(labels: Any, others: Any) -> float:
-    """Normalized mutual information of two clusterings, scikit-learn's: 1 if they are the same.
+    """Normalized mutual information of two clusterings, by scikit-learn: 1 if they are the same.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def nmi(labels: Any, others: Any) -> float:
 
 
 def trustworthiness(X: Any, Y: Any, n_neighbors: int = 15) -> float:
-    """How far the neighbors in an embedding Y are neighbors in X, scikit-learn's: 1 at best.
+    """To what extent neighbors in an embedding Y are neighbors in X, by scikit-learn: 1 at best.
 
     Examples
     --------
@@ -106,8 +107,9 @@ def batch_mixing(W: Any, batches: Any) -> float:
     names, members = np.unique(np.asarray(batches), return_inverse=True)
     if len(members) != W.shape[0] or len(names) < 2:
         raise InvalidInputError(
-            f"batches must name at least 2 batches, one for each of the {W.shape[0]} points, got "
-            f"{len(names)} over {len(members)} points"
+            f"must name at least 2 batches, one for each of the {W.shape[0]} points, got "
+            f"{len(names)} over {len(members)} points",
+            parameter="batches",
         )
     mass = W @ np.eye(len(names))[members]
     degree = mass.sum(axis=1)

@@ -1,8 +1,8 @@
-"""What eps does to the affinity of one data set: an embedding, a spectrum and neighbors for each.
+"""What eps does to the QOT affinity of one data set: neighbors, spectrum and embedding at several.
 
-The eps that was asked for stands in the middle of a short path of QOT affinities. Eigenvectors are
-known up to sign, and nearly equal eigenvalues mix theirs, so each embedding is turned onto the one
-before it; from one eps to the next, points then move only as far as the graph has changed.
+The eps that was asked for is in the middle of a short path. Eigenvectors are known up to sign, and
+those of nearly equal eigenvalues up to a rotation, so each embedding is aligned with that of the
+next eps; from one to the other, points then move only as far as the graph has changed.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Step:
     Attributes
     ----------
     eps : relative to the mean cost.
-    n_neighbors, perplexity, potential : (n,) number of neighbors of each point, effective number,
-        and dual potential in the units of C.
-    quantiles : of the neighbors: least, 10 %, median, 90 %, most.
-    components : connected components of the graph.
+    n_neighbors, perplexity, potential : (n,) number of neighbors of each point, effective number of
+        neighbors, and dual potential in the units of C.
+    quantiles : of the number of neighbors: minimum, 10 %, median, 90 %, maximum.
+    components : number of connected components of the graph.
     eigenvalues : the largest, in descending order.
-    embedding : (n, d) eigenvectors 2 to d + 1, of mean zero and mean square one, turned onto the
-        next step on the way to the chosen one.
+    embedding : (n, d) eigenvectors 2 to d + 1, of mean zero and mean square one, aligned with the
+        embedding of the next step on the way to the chosen one.
     certificate : why the affinity is optimal.
     history : the marginal error before each step of the solver.
-    warnings : what may not be as meant, with the remedy.
+    warnings : what may not be as intended, with the remedy.
     """
 
     eps: float
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """A data set along eps.
+    """What a short path of eps does to one data set.
 
     Attributes
     ----------
@@ -72,10 +72,10 @@ class Summary:
     metric : the cost.
     tol : the marginal error that was asked for.
     span : the largest eps over the chosen one.
-    mean_cost : in the units of the data.
+    mean_cost : in the units of the cost of the data as given.
     steps : one for each eps, ascending.
-    chosen : the step of the eps that was asked for.
-    search : where pairs were looked for.
+    chosen : index of the step at the eps that was asked for.
+    search : how pairs were searched for, as for `sparrot.qot`.
     """
 
     shape: tuple[int, int]
@@ -112,7 +112,7 @@ def summarize(
     X, eps, perplexity, metric, tol, max_iter, n_jobs, search, neighbors, progress : as for
         `sparrot.qot`; at least four points.
     each_side : how many other eps there are on either side of the chosen one.
-    span : the largest eps over the chosen one, and that over the smallest.
+    span : the ratio of the largest eps to the chosen one, and of that to the smallest.
     n_eigenvalues : how many eigenvalues to compute for each; fewer if there are fewer points.
     n_coordinates : columns of each embedding, at least two and fewer than eigenvalues.
 
@@ -128,10 +128,13 @@ def summarize(
     """
     scale = as_scale(eps, perplexity)
     points = as_points(X, metric)
-    k, d = _numbers(n_eigenvalues, n_coordinates, len(points))
+    k, d = _counts(n_eigenvalues, n_coordinates, len(points))
     side = as_count(each_side, "each_side", 100)
-    if as_positive(span, "span", "it is a factor on eps, 4 is a good start") <= 1:
-        raise InvalidInputError(f"span is a factor on eps, more than 1, got {span!r}")
+    hint = "it is a factor on eps, 4 is a good start"
+    if as_positive(span, "span", hint) <= 1:
+        raise InvalidInputError(
+            f"must be more than 1, got {span!r}", parameter="span", value=span, remedy=hint
+        )
     options: dict[str, Any] = {
         "metric": metric,
         "tol": tol,
@@ -151,23 +154,28 @@ def summarize(
         for e, a in path
     ]
     steps.reverse()
-    return Summary(points.shape, metric, tol, span, cost.unit, _turned(steps, side), side, search)
+    return Summary(points.shape, metric, tol, span, cost.unit, _aligned(steps, side), side, search)
 
 
-def _numbers(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:
-    """How many eigenvalues and coordinates there are to be, and can be with n points."""
+def _counts(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:
+    """The numbers of eigenvalues and coordinates, no more than n points can have."""
     if n < _FEWEST:
-        raise InvalidInputError(f"a summary needs at least {_FEWEST} points, got {n}")
+        raise InvalidInputError(
+            f"must have at least {_FEWEST} points, got {n}", parameter="X", value=n
+        )
     k = as_count(n_eigenvalues, "n_eigenvalues", 1000)
     d = as_count(n_coordinates, "n_coordinates", 999)
     if not 2 <= d < k:
         raise InvalidInputError(
-            f"n_coordinates must be at least 2 and less than n_eigenvalues = {k}, got {d}"
+            f"must be at least 2 and less than n_eigenvalues = {k}, got {d}",
+            parameter="n_coordinates",
+            value=d,
         )
     return min(k, n - 1), min(d, n - 2)
 
 
 def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> float:
+    """The relative eps that was asked for, be it as a perplexity or as a connected graph."""
     if scale.eps is not None:
         return scale.eps
     eps = "connected" if scale.perplexity is None else None
@@ -176,7 +184,8 @@ def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> fl
         return qot(points, eps, perplexity=scale.perplexity, **options).relative_eps
 
 
-def _step(eps: float, affinity: Affinity, k: int, d: int, signs: tuple[str, ...]) -> Step:
+def _step(eps: float, affinity: Affinity, k: int, d: int, messages: tuple[str, ...]) -> Step:
+    """All that is kept of one affinity; its embedding is not aligned yet."""
     assert affinity.potential is not None
     assert affinity.certificate is not None
     W = csr_array(affinity.matrix)
@@ -195,15 +204,15 @@ def _step(eps: float, affinity: Affinity, k: int, d: int, signs: tuple[str, ...]
         embedding=np.sqrt(len(vectors)) * _nontrivial(vectors, components)[:, :d],
         certificate=affinity.certificate,
         history=affinity.history,
-        warnings=signs,
+        warnings=messages,
     )
 
 
 def _nontrivial(vectors: FloatArray, components: int) -> FloatArray:
-    """The eigenvectors but the constant one, which a graph in pieces mixes with those of pieces.
+    """The eigenvectors without the constant one.
 
-    The eigenvalue one has a vector for each component; in their space, a QR factorisation puts the
-    constant first.
+    In a graph in pieces the eigenvalue 1 has a vector for each component, and the constant is a
+    combination of them; a QR factorization of their span puts it first.
     """
     n, k = vectors.shape
     top = min(components, k)
@@ -211,10 +220,10 @@ def _nontrivial(vectors: FloatArray, components: int) -> FloatArray:
     return np.c_[Q[:, 1:top], vectors[:, top:]]
 
 
-def _turned(steps: list[Step], chosen: int) -> tuple[Step, ...]:
-    """Each embedding turned (or reflected) onto its neighbor on the way to the chosen one."""
-    for along in (range(chosen + 1, len(steps)), range(chosen - 1, -1, -1)):
-        for k in along:
-            Y, onto = steps[k].embedding, steps[k - along.step].embedding
-            steps[k] = replace(steps[k], embedding=Y @ orthogonal_procrustes(Y, onto)[0])
+def _aligned(steps: list[Step], chosen: int) -> tuple[Step, ...]:
+    """Each embedding rotated or reflected onto its neighbor on the way to the chosen one."""
+    for away in (range(chosen + 1, len(steps)), range(chosen - 1, -1, -1)):
+        for k in away:
+            Y, target = steps[k].embedding, steps[k - away.step].embedding
+            steps[k] = replace(steps[k], embedding=Y @ orthogonal_procrustes(Y, target)[0])
     return tuple(steps)

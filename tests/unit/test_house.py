@@ -15,7 +15,7 @@ FLOW = [
     ("_types", "errors", "_kernels", "_files"),
     ("_extras",),
     ("engine",),
-    ("_validation",),
+    ("_validation", "_eigensolver"),
     ("cost",),
     ("ot",),
     ("affinity",),

@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.csgraph import connected_components
 
+from sparrot._eigensolver import leading_eigenpairs
 from sparrot._types import FloatArray
-from sparrot._validation import as_array, as_points
-from sparrot.affinity._gap import second_eigenvalue
+from sparrot._validation import as_affinity, as_array, as_points
 from sparrot.cost import costs_to
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import Certificate, Solution, marginal_error, number_of_pairs, perplexities
 
 _BLOCK_ENTRIES = 4_000_000
+_RESIDUAL = 1e-8  # of the second eigenvector, at most
 
 
 def perplexity(W: Any) -> FloatArray:
@@ -140,11 +141,28 @@ class Affinity:
 
     @property
     def spectral_gap(self) -> float:
-        """One minus the second largest eigenvalue of the matrix, normalized by its degrees.
+        r"""One minus the second largest eigenvalue of :math:`S = D^{-1/2} W D^{-1/2}`.
 
-        Zero for a graph in pieces; the larger, the faster a random walk mixes.
+        Zero for a graph in pieces; the larger, the faster a random walk mixes. The largest
+        eigenvalue of a connected graph is 1, with the vector :math:`D^{1/2} 1`, which the solver is
+        told to leave out: it cannot be taken for the second.
         """
-        return 0.0 if self.components > 1 else 1 - second_eigenvalue(csr_array(self.matrix))
+        if self.components > 1:
+            return 0.0
+        W = as_affinity(self.matrix)
+        degree = W.sum(axis=1)
+        scale = diags_array(degree**-0.5)
+        known = np.sqrt(degree / degree.sum())[:, None]
+        second = leading_eigenpairs(scale @ W @ scale, 1, tol=_RESIDUAL, known=known)
+        gap = 1 - float(second.values[0])
+        if second.residuals[0] > _RESIDUAL:
+            raise NotConvergedError(
+                f"the second eigenvalue has a residual of {second.residuals[0]:.1e}, above "
+                f"{_RESIDUAL:.0e}: others are too near",
+                gap,
+                remedy="ask {sparrot.eigenpairs} for two pairs with a larger {tol}",
+            )
+        return gap
 
     def check(self, X: Any) -> Certificate:
         """Recompute the certificate by brute force over all pairs, from the data alone.

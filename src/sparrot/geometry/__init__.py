@@ -1,7 +1,6 @@
 """Operators -> geometry: distances, paths between measures, the manifold near a point, limits."""
 
-from sparrot.geometry._diffusion import commute_times, diffusion_distances
-from sparrot.geometry._geodesics import geodesic_distances
+from sparrot.geometry._distances import commute_times, diffusion_distances, geodesic_distances
 from sparrot.geometry._interpolation import barycenter, interpolate, sinkhorn_divergence
 from sparrot.geometry._local import intrinsic_dimension, local_covariance, mahalanobis_lengths
 from sparrot.geometry._theory import (

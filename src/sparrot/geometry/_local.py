@@ -1,8 +1,8 @@
 r"""The manifold near a point, as the walk :math:`P = D^{-1} W` of an affinity selects it.
 
 The local covariance is :math:`C(x_i) = \sum_j P_{ij} (x_j - x_i)(x_j - x_i)^\top`. For a
-bistochastic W the traces sum to :math:`2 \langle C, W \rangle`, so that QOT finds the W of least
-local variance under a penalty of its size.
+bistochastic W the traces sum to :math:`2 \langle C, W \rangle`, twice the transport cost, so that
+QOT finds the W of least local variance, with a penalty on its Frobenius norm.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, PointArray
-from sparrot._validation import as_affinity, as_count
+from sparrot._validation import as_affinity, as_count, as_points
 from sparrot.engine import require_memory
-from sparrot.geometry._arguments import as_points_of
+from sparrot.errors import InvalidInputError
 from sparrot.spectral import random_walk
 
 
@@ -68,7 +68,7 @@ def intrinsic_dimension(X: Any, W: Any) -> FloatArray:
     Parameters
     ----------
     X : (n, p) points.
-    W : (n, n) affinity, the neighborhood selector.
+    W : (n, n) affinity, which selects the neighbors.
 
     Returns
     -------
@@ -122,6 +122,23 @@ def mahalanobis_lengths(X: Any, W: Any, dimension: int) -> csr_array:
     lengths = (squares + squares.T) / 2
     lengths.data = np.sqrt(lengths.data)
     return csr_array(lengths)
+
+
+def as_points_of(X: Any, n: int) -> PointArray:
+    """The points of an affinity between n of them.
+
+    Examples
+    --------
+    >>> as_points_of([[0.0], [1.0]], 2).shape
+    (2, 1)
+    """
+    points = as_points(X)
+    if len(points) != n:
+        raise InvalidInputError(
+            f"must be the {n} points of the affinity, one per row, got shape {points.shape}",
+            parameter="X",
+        )
+    return points
 
 
 def _steps(X: PointArray, P: csr_array, i: int) -> tuple[FloatArray, FloatArray]:

@@ -1,27 +1,23 @@
-r"""QOT on a manifold, to first order: a potential that is the same everywhere.
+r"""What QOT tends to as points fill a manifold of dimension d and volume V.
 
-On a manifold of dimension d and volume V, sampled evenly by N points, mass balance
-:math:`\sum_j [2u - C_{ij}]_+ = \varepsilon` becomes an integral over a ball, and
+On a manifold that is sampled evenly by N points, to first order, the potential is the same
+everywhere: mass balance :math:`\sum_j [2u - C_{ij}]_+ = \varepsilon` becomes an integral over a
+ball, and
 
 .. math:: 2u = K_{\varepsilon, N} = C_d \Bigl( \frac{\varepsilon}{2^{d/2} N} \Bigr)^{2/(d+2)},
           \qquad C_d = \Bigl( \frac{V}{|S^{d-1}|} \frac{d (d+2)}{2} \Bigr)^{2/(d+2)},
 
-the paper's C_d, its K in our units (costs halved, rows of mass one).
-
-What QOT tends to as points fill a manifold of dimension d and volume V.
-
-To first order a row of W is :math:`[K - |x - y|^2 / 2]_+ / \varepsilon` with the level
-:math:`K = K_{\varepsilon, N}` of `potential_level`: a parabola over a ball of radius
-:math:`\sqrt{2K}`, with second moment :math:`2K / (d + 4)` in each tangent direction. Hence, for any
-smooth g,
+the paper's C_d, its K in our units (costs halved, rows of mass one). A row of W is then
+:math:`[K - |x - y|^2 / 2]_+ / \varepsilon`: a parabola over a ball of radius :math:`\sqrt{2K}`,
+with second moment :math:`2K / (d + 4)` in each tangent direction. Hence, for any smooth g,
 
 .. math:: \frac{d + 4}{K_{\varepsilon, N}} \sum_j W_{0j} \bigl( g(x_j) - g(x_0) \bigr) \to
           \Delta g(x_0) = \mathrm{tr}(Q_0 \Pi) + \langle \nabla g(x_0), H_0 \rangle
 
 with :math:`\Pi` the projection to the tangent space, :math:`Q_0` the Hessian of g in the ambient
 space and :math:`H_0` the mean curvature vector (the trace of the second fundamental form,
-:math:`d\,\mathfrak N`).
-The paper's limit is half of this, its constant that of a kernel that is flat on the ball.
+:math:`d\,\mathfrak N`). The paper's limit is half of this, its constant that of a kernel that is
+flat on the ball.
 
 The same parabola solves the porous medium equation :math:`\partial_t u = \Delta (u^2)`.
 """
@@ -127,16 +123,32 @@ def sphere_area(d: int) -> float:
     return float(2 * np.pi ** (d / 2) / gamma(d / 2))
 
 
-__all__ = [
-    "barenblatt",
-    "barenblatt_time",
-    "dimension_constant",
-    "laplace_beltrami",
-    "laplacian_estimate",
-    "potential_exponent",
-    "potential_level",
-    "scaling_exponent",
-]
+def potential_exponent(dimension: int) -> float:
+    """The exponent `2 / (2 + d)` with which potentials grow with eps.
+
+    Examples
+    --------
+    >>> potential_exponent(2)
+    0.5
+    """
+    return 2 / (2 + as_count(dimension, "dimension", 10**3))
+
+
+def scaling_exponent(x: Any, y: Any) -> float:
+    """The slope of log y against log x, by least squares.
+
+    Examples
+    --------
+    >>> round(scaling_exponent([1, 2, 4], [3, 12, 48]), 6)
+    2.0
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1 or len(x) < 2 or not ((x > 0) & (y > 0)).all():
+        raise InvalidInputError(
+            "x and y must be equally many positive numbers, two or more, got "
+            f"shapes {x.shape} and {y.shape}"
+        )
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
 def laplacian_estimate(W: Any, g: Any, level: float, dimension: int) -> FloatArray:
@@ -144,8 +156,8 @@ def laplacian_estimate(W: Any, g: Any, level: float, dimension: int) -> FloatArr
 
     .. math:: \frac{d + 4}{K} \sum_j W_{ij} (g_j - g_i)
 
-    A hollow row lacks its peak, so that with k neighbors the estimate is too large by a share of
-    order 1/k.
+    A hollow row lacks its peak, so that with k neighbors the estimate is too large, by a relative
+    error of order 1/k.
 
     Parameters
     ----------
@@ -168,7 +180,11 @@ def laplacian_estimate(W: Any, g: Any, level: float, dimension: int) -> FloatArr
     K = as_positive(level, "level", "it is potential_level(eps, n, dimension, volume)")
     values = np.asarray(g, dtype=np.float64)
     if values.shape != (W.shape[0],):
-        raise InvalidInputError(f"g must be {W.shape[0]} values, one a point, got {values.shape}")
+        raise InvalidInputError(
+            f"must be {W.shape[0]} values, one per point, got shape {values.shape}",
+            parameter="g",
+            value=g,
+        )
     return (d + 4) / K * (W @ values - W.sum(axis=1) * values)
 
 
@@ -237,30 +253,3 @@ def barenblatt_time(eps: float, n: int, dimension: int, volume: float) -> float:
     eps = as_positive(eps, "eps", "it is in the units of the cost, the `eps` of an affinity")
     V = as_positive(volume, "volume", "it is the volume of the manifold in the units of X")
     return eps * V / (2 * (d + 2) * as_count(n, "n", 2**62))
-
-
-def potential_exponent(dimension: int) -> float:
-    """The exponent `2 / (2 + d)` with which potentials grow with eps.
-
-    Examples
-    --------
-    >>> potential_exponent(2)
-    0.5
-    """
-    return 2 / (2 + as_count(dimension, "dimension", 10**3))
-
-
-def scaling_exponent(x: Any, y: Any) -> float:
-    """The slope of log y against log x, by least squares.
-
-    Examples
-    --------
-    >>> round(scaling_exponent([1, 2, 4], [3, 12, 48]), 6)
-    2.0
-    """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1 or len(x) < 2 or not ((x > 0) & (y > 0)).all():
-        raise InvalidInputError(
-            f"x and y must be two or more positive numbers each, got shapes {x.shape} and {y.shape}"
-        )
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])

@@ -12,7 +12,7 @@ from sparrot.spectral._operators import (
     random_walk,
     symmetric_normalization,
 )
-from sparrot.spectral._signals import grounded_solver, interpolate, smooth
+from sparrot.spectral._signals import grounded_solver, harmonic_extension, smooth
 
 __all__ = [
     "DiffusionMap",
@@ -23,10 +23,10 @@ __all__ = [
     "coarse_grained",
     "eigenpairs",
     "grounded_solver",
+    "harmonic_extension",
     "heat_kernel",
     "heat_operator",
     "heat_time",
-    "interpolate",
     "laplace",
     "laplacian",
     "random_walk",

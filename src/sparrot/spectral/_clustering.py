@@ -14,21 +14,21 @@ from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import Spectrum, eigenpairs
-from sparrot.spectral._maps import NeedsRows, SpectralEstimator, divisible, extended
+from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
 
 
 class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     """Spectral clustering on an affinity.
 
     The k leading eigenfunctions of the random walk, the trivial one among them, are nearly constant
-    on clusters; k-means or a pivoted QR decomposition reads the clusters off their values. The
-    components of a graph in pieces are never torn apart unless k exceeds their number.
+    on clusters; k-means or a pivoted QR decomposition finds the clusters from their values. No
+    component of a graph in pieces is split unless k exceeds the number of components.
 
     Parameters
     ----------
     n_clusters : number of clusters; None for the number that the eigengap suggests.
     affinity : as for `sparrot.Eigenmaps`.
-    assign : "kmeans", or "cluster_qr" (Damle, Minden and Ying), which needs no start.
+    assign : "kmeans", or "cluster_qr" (Damle, Minden and Ying), which needs no random start.
     max_clusters : the most that may be suggested.
     random_state : seed of the eigensolver and of k-means.
 
@@ -36,7 +36,8 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     ----------
     labels_ : (n,) cluster of each point.
     n_clusters_ : the number of clusters.
-    eigenvalues_ : leading eigenvalues, one more than clusters (or than `max_clusters`).
+    eigenvalues_ : leading eigenvalues, one more than there are clusters (or `max_clusters`, if
+        their number is suggested).
     embedding_ : (n, k) eigenfunctions that were clustered.
     affinity_ : (n, n) matrix.
 
@@ -70,7 +71,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         """Cluster the rows of X."""
         assign = as_choice(self.assign, "assign", ("kmeans", "cluster_qr"))
         W = self._fit_affinity(X)
-        pairs = self._pairs(W)
+        pairs = self._eigenpairs(W)
         self.eigenvalues_ = pairs.values
         k = self.n_clusters
         self.n_clusters_ = suggest_clusters(pairs.values) if k is None else int(k)
@@ -94,7 +95,8 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
             return self._kmeans.predict(Y)
         return _dominant(Y, self._rotation)
 
-    def _pairs(self, W: Any) -> Spectrum:
+    def _eigenpairs(self, W: Any) -> Spectrum:
+        """The pairs of all clusters, and one more for the gap that follows them."""
         n = W.shape[0]
         if self.n_clusters is None:
             most = as_count(self.max_clusters, "max_clusters", 10**6)
@@ -105,7 +107,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
 
 
 def suggest_clusters(values: Any) -> int:
-    """The number of clusters that eigenvalues suggest: at least two, before the largest gap.
+    """The number of clusters that eigenvalues suggest: those before the largest gap, at least two.
 
     Examples
     --------
@@ -115,8 +117,9 @@ def suggest_clusters(values: Any) -> int:
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or len(values) < 3 or (np.diff(values) > 1e-8).any():
         raise InvalidInputError(
-            f"a gap needs at least 3 eigenvalues in descending order, got {values}; there are too "
-            "few points, or max_clusters is too small: give n_clusters"
+            "a number of clusters is suggested by at least 3 eigenvalues in descending order, "
+            f"got {values}",
+            remedy=["give {n_clusters}", "raise {max_clusters}", "pass more points"],
         )
     gaps = values[:-1] - values[1:]
     return 2 + int(np.argmax(gaps[1:]))
@@ -142,4 +145,5 @@ def cluster_rotation(V: FloatArray) -> FloatArray:
 
 
 def _dominant(V: FloatArray, rotation: FloatArray) -> IntArray:
+    """The axis that each row of V is nearest to after the rotation."""
     return np.abs(V @ rotation).argmax(axis=1)

@@ -1,4 +1,11 @@
-r"""The exponential of a Laplacian, applied to vectors, by two series.
+r"""The heat kernel :math:`H_t = e^{-tL}` of a Laplacian L: where a random walk is after time t.
+
+L is symmetric (:math:`I - W` of a bistochastic W, or :math:`D - W`) or that of the random walk
+(:math:`I - D^{-1} W`). It is positive semidefinite up to similarity and no entry off its
+diagonal is positive; this gives :math:`0 \le \lambda \le 2 \max_i L_{ii}`, because
+:math:`-x^\top W x \le |x|^\top W |x| \le x^\top D x`. The walk jumps at rate one: t counts steps.
+
+The exponential is applied to vectors by one of two series.
 
 **Chebyshev**: few products, and a bound on the absolute error. For eigenvalues in [0, b], with
 :math:`y = 1 - 2 \lambda / b` in [-1, 1] and :math:`z = t b / 2`,
@@ -7,19 +14,10 @@ r"""The exponential of a Laplacian, applied to vectors, by two series.
           \qquad a_0 = e^{-z} I_0(z), \quad a_k = 2 e^{-z} I_k(z),
 
 with Bessel functions I_k. The coefficients are positive and sum to one, and :math:`|T_k| \le 1`, so
-what is cut off is at most the sum of the coefficients that are left out.
+the error of a truncated series is at most the sum of the coefficients that are left out.
 
 **Taylor**: more products, but of nonnegative numbers only, so that the error is relative to each
 entry: :math:`e^{-tL} = e^{-tm} \sum_k (t (mI - L))^k / k!` with :math:`m = \max_i L_{ii}`.
-
-The heat kernel :math:`H_t = e^{-tL}` of a Laplacian L: where a walk is after time t.
-
-L is symmetric (:math:`I - W` of a bistochastic W, or :math:`D - W`) or that of the random walk
-(:math:`I - D^{-1} W`). It is positive semidefinite up to similarity and no entry off its
-diagonal is positive; this gives :math:`0 \le \lambda \le 2 \max_i L_{ii}`, because
-:math:`-x^\top W x \le |x|^\top W |x| \le x^\top D x`. The walk jumps at rate one: t counts steps.
-
-How long heat has to flow.
 """
 
 from __future__ import annotations
@@ -41,57 +39,11 @@ from sparrot.affinity import perplexity as row_perplexity
 from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 
-_STEP = 64.0  # of the Taylor series, in mean jumps of the walk
-
-
-def heat_coefficients(z: float, tol: float) -> FloatArray:
-    r"""The fewest coefficients a_0, ..., a_K whose tail is at most tol, scaled to sum to one.
-
-    They are the law of :math:`|X|`, where X is a sum of Poisson jumps by one with variance z, so
-    Bernstein's inequality :math:`P(|X| > K) \le 2 \exp(-K^2 / (2 (z + K/3)))` says how far to look.
-
-    Examples
-    --------
-    >>> a = heat_coefficients(50.0, 1e-10)
-    >>> len(a), round(float(a.sum()), 12)
-    (49, 1.0)
-    """
-    level = np.log(4 / tol)
-    far = int(np.ceil(level / 3 + np.sqrt((level / 3) ** 2 + 2 * z * level)))
-    a = 2 * ive(np.arange(far + 1), z)
-    a[0] /= 2
-    tail = a[::-1].cumsum()[::-1]
-    kept = a[: max(1, int(np.count_nonzero(tail > tol / 2)))]
-    return kept / kept.sum()
-
-
-def chebyshev_sum(L: csr_array, b: float, a: FloatArray, x: FloatArray) -> FloatArray:
-    """The vector or vectors `sum_k a_k T_k(1 - 2 L / b) x`, by the recurrence of T_k."""
-    before, now = x, x - (2 / b) * (L @ x)
-    total = a[0] * before
-    for a_k in a[1:]:
-        total += a_k * now
-        before, now = now, 2 * (now - (2 / b) * (L @ now)) - before
-    return total
-
-
-def taylor_sum(L: csr_array, m: float, t: float, x: FloatArray) -> FloatArray:
-    """The vector or vectors `exp(-t L) x` for nonnegative x, in steps that do not underflow."""
-    A = csr_array(m * eye_array(L.shape[0]) - L)
-    A.data = np.maximum(A.data, 0)
-    steps = max(1, int(np.ceil(t * m / _STEP)))
-    tau = t / steps
-    n_terms = int(tau * m + 12 * np.sqrt(tau * m) + 40)  # a Poisson tail of less than 1e-16
-    for _ in range(steps):
-        term = total = np.exp(-tau * m) * x
-        for k in range(1, n_terms):
-            term = (tau / k) * (A @ term)
-            total = total + term
-        x = total
-    return x
-
-
-_ROUNDING = 1e-12  # of the largest entry, what may be positive off the diagonal
+_ROUNDING = 1e-12  # of the largest entry: positive entries off the diagonal, or asymmetry
+_TAYLOR_STEP = 64.0  # time of one Taylor sum, in mean jumps of the walk
+_DENSE = 2000  # points up to which `heat_time` looks at all rows, by one eigendecomposition
+_EXACT, _SAMPLED = 1e-12, 1e-4  # relative error of that time, from all rows and from a sample
+_STALLED = 1e-9  # the log perplexity has stopped growing if it grows by less as time doubles
 
 
 def heat_kernel(L: Any, t: float) -> FloatArray:
@@ -99,8 +51,8 @@ def heat_kernel(L: Any, t: float) -> FloatArray:
 
     With :math:`b = \max_i L_{ii}`, :math:`e^{-tL} = e^{-tb} e^{t(bI - L)}` is the exponential of a
     nonnegative matrix: a Taylor sum for :math:`t / 2^s`, squared s times, only ever adds and
-    multiplies nonnegative numbers, so that logarithms of the kernel (of Varadhan, of Sinkhorn) mean
-    something far away too. O(n^3) time; `heat_operator` is for large n.
+    multiplies nonnegative numbers, so that logarithms of the kernel (of Varadhan, of Sinkhorn) are
+    accurate far away too. O(n^3) time; `heat_operator` is for large n.
 
     Parameters
     ----------
@@ -117,7 +69,7 @@ def heat_kernel(L: Any, t: float) -> FloatArray:
            [0.259 , 0.4821, 0.259 ],
            [0.259 , 0.259 , 0.4821]])
     """
-    L, t = as_laplacian(L), _as_time(t)
+    L, t = _as_laplacian(L), _as_time(t)
     n = L.shape[0]
     require_memory(
         4 * 8.0 * n**2, what=f"the heat kernel of {n} points", remedy="use heat_operator"
@@ -161,7 +113,7 @@ def heat_operator(
     >>> (heat_operator(L, 1.0) @ np.array([1.0, 0.0, 0.0])).round(4)
     array([0.4821, 0.259 , 0.259 ])
     """
-    L, t = as_laplacian(L), _as_time(t)
+    L, t = _as_laplacian(L), _as_time(t)
     tol = as_positive(tol, "tol", "it is the relative error of a product, 1e-10 is a good choice")
     entrywise = as_choice(series, "series", ("chebyshev", "taylor")) == "taylor"
     forward, backward = (_exponential(A, t, entrywise, tol) for A in (L, csr_array(L.T)))
@@ -177,61 +129,21 @@ def heat_operator(
     return H
 
 
-def as_laplacian(L: Any) -> csr_array:
-    """A finite square matrix without positive entries off the diagonal, as `csr_array`."""
-    if hasattr(L, "matrix"):
-        raise InvalidInputError(
-            "a Laplacian is needed, and this is an affinity; pass sparrot.spectral.laplacian(W)"
-        )
-    L = csr_array(L if issparse(L) else as_array(L, "L"), dtype=np.float64)
-    if L.shape[0] != L.shape[1]:
-        raise InvalidInputError(f"a Laplacian must be square, got shape {L.shape}")
-    if not np.isfinite(L.data).all():
-        raise InvalidInputError("the Laplacian has entries that are not finite")
-    entries = L.tocoo()
-    off = entries.data[entries.row != entries.col]
-    if off.max(initial=0.0) > _ROUNDING * abs(L.data).max(initial=0.0):
-        raise InvalidInputError(
-            f"a Laplacian has no positive entries off its diagonal, but the largest is "
-            f"{off.max():.3g}; of an affinity W, pass sparrot.spectral.laplacian(W)"
-        )
-    return L
-
-
-def _as_time(t: Any) -> float:
-    return as_positive(t, "t", "it counts steps of the walk; heat_time finds one for a perplexity")
-
-
-def _exponential(
-    L: csr_array, t: float, entrywise: bool, tol: float
-) -> Callable[[FloatArray], FloatArray]:
-    m = max(float(L.diagonal().max(initial=0.0)), np.finfo(np.float64).tiny)
-    if entrywise:
-        return lambda x: taylor_sum(L, m, t, np.asarray(x, dtype=np.float64))
-    a = heat_coefficients(t * m, tol)
-    return lambda x: chebyshev_sum(L, 2 * m, a, np.asarray(x, dtype=np.float64))
-
-
-_DENSE = 2000  # points up to which all rows are looked at, by one eigendecomposition
-_EXACT, _SAMPLED = 1e-12, 1e-4  # relative error of t, where all rows count and where some do
-_STALLED = 1e-9  # growth of the log perplexity, as time doubles, that is none
-_LOG_ROUNDING = 1e-12  # of the largest entry, asymmetry that is none
-
-
 def heat_time(
     L: Any, perplexity: float = 250.0, *, sample: int = 64, random_state: int = 0
 ) -> float:
-    """The time at which the rows of the heat kernel have a mean perplexity.
+    """The time at which the rows of the heat kernel have a given mean perplexity.
 
     Up to 2,000 points all rows count, and one eigendecomposition serves all times. Above that the
-    mean is over a random `sample` of rows, so t has the error of a mean of that many, and is found
-    to 1e-4 of itself.
+    mean is over a random `sample` of rows, so that t has a sampling error; it is computed to a
+    relative accuracy of 1e-4.
 
     Parameters
     ----------
     L : (n, n) Laplacian, sparse or dense, as from `laplacian`.
     perplexity : the effective number of points that heat from one point has reached.
-    sample, random_state : how many rows are looked at where n > 2,000, and which.
+    sample, random_state : how many rows are looked at where n > 2,000, and the seed of their
+        choice.
 
     Examples
     --------
@@ -242,11 +154,16 @@ def heat_time(
     >>> round(float(sparrot.perplexity(heat_kernel(L, t)).mean()), 4)
     40.0
     """
-    L = as_laplacian(L)
+    L = _as_laplacian(L)
     n = L.shape[0]
     target = as_positive(perplexity, "perplexity", "it is an effective number of points")
     if target <= 1:
-        raise InvalidInputError(f"perplexity must be above 1, got {perplexity!r}: it counts points")
+        raise InvalidInputError(
+            f"must be above 1, got {perplexity!r}",
+            parameter="perplexity",
+            value=perplexity,
+            remedy="it is an effective number of points",
+        )
     if n <= _DENSE:
         rows, tol = _all_rows(L), _EXACT
     else:
@@ -259,6 +176,91 @@ def heat_time(
     return float(np.exp(brentq(excess, low, high, xtol=tol)))
 
 
+def _as_laplacian(L: Any) -> csr_array:
+    """A finite square matrix without positive entries off the diagonal, as `csr_array`."""
+    made = "pass {sparrot.spectral.laplacian(W)} of an affinity W"
+    if hasattr(L, "matrix"):
+        raise InvalidInputError("is an affinity, not a Laplacian", parameter="L", remedy=made)
+    L = csr_array(L if issparse(L) else as_array(L, "L"), dtype=np.float64)
+    if L.shape[0] != L.shape[1]:
+        raise InvalidInputError(f"must be square, got shape {L.shape}", parameter="L")
+    if not np.isfinite(L.data).all():
+        raise InvalidInputError("has entries that are not finite", parameter="L")
+    entries = L.tocoo()
+    off = entries.data[entries.row != entries.col]
+    if off.max(initial=0.0) > _ROUNDING * abs(L.data).max(initial=0.0):
+        raise InvalidInputError(
+            "must be a Laplacian, without positive entries off its diagonal, but the largest is "
+            f"{off.max():.3g}",
+            parameter="L",
+            remedy=made,
+        )
+    return L
+
+
+def _as_time(t: Any) -> float:
+    return as_positive(t, "t", "it counts steps of the walk; heat_time finds one for a perplexity")
+
+
+def _exponential(
+    L: csr_array, t: float, entrywise: bool, tol: float
+) -> Callable[[FloatArray], FloatArray]:
+    """The map `x -> exp(-t L) x` by one of the two series."""
+    m = max(float(L.diagonal().max(initial=0.0)), np.finfo(np.float64).tiny)
+    if entrywise:
+        return lambda x: _taylor_sum(L, m, t, np.asarray(x, dtype=np.float64))
+    a = chebyshev_coefficients(t * m, tol)
+    return lambda x: _chebyshev_sum(L, 2 * m, a, np.asarray(x, dtype=np.float64))
+
+
+def chebyshev_coefficients(z: float, tol: float) -> FloatArray:
+    r"""The fewest coefficients a_0, ..., a_K whose tail is at most tol, scaled to sum to one.
+
+    They are the distribution of :math:`|X|`, where X is a sum of Poisson jumps by one with variance
+    z, and Bernstein's inequality :math:`P(|X| > K) \le 2 \exp(-K^2 / (2 (z + K/3)))` gives a K that
+    is large enough to begin with.
+
+    Examples
+    --------
+    >>> a = chebyshev_coefficients(50.0, 1e-10)
+    >>> len(a), round(float(a.sum()), 12)
+    (49, 1.0)
+    """
+    level = np.log(4 / tol)
+    far = int(np.ceil(level / 3 + np.sqrt((level / 3) ** 2 + 2 * z * level)))
+    a = 2 * ive(np.arange(far + 1), z)
+    a[0] /= 2
+    tail = a[::-1].cumsum()[::-1]
+    kept = a[: max(1, int(np.count_nonzero(tail > tol / 2)))]
+    return kept / kept.sum()
+
+
+def _chebyshev_sum(L: csr_array, b: float, a: FloatArray, x: FloatArray) -> FloatArray:
+    """The vector or vectors `sum_k a_k T_k(1 - 2 L / b) x`, by the recurrence of T_k."""
+    before, now = x, x - (2 / b) * (L @ x)
+    total = a[0] * before
+    for a_k in a[1:]:
+        total += a_k * now
+        before, now = now, 2 * (now - (2 / b) * (L @ now)) - before
+    return total
+
+
+def _taylor_sum(L: csr_array, m: float, t: float, x: FloatArray) -> FloatArray:
+    """The vector or vectors `exp(-t L) x` for nonnegative x, in steps that do not underflow."""
+    A = csr_array(m * eye_array(L.shape[0]) - L)
+    A.data = np.maximum(A.data, 0)
+    steps = max(1, int(np.ceil(t * m / _TAYLOR_STEP)))
+    tau = t / steps
+    n_terms = int(tau * m + 12 * np.sqrt(tau * m) + 40)  # a Poisson tail of less than 1e-16
+    for _ in range(steps):
+        term = total = np.exp(-tau * m) * x
+        for k in range(1, n_terms):
+            term = (tau / k) * (A @ term)
+            total = total + term
+        x = total
+    return x
+
+
 def _all_rows(L: csr_array) -> Callable[[float], FloatArray]:
     """The heat kernel as a function of t, by the eigenvectors of `D^(1/2) L D^(-1/2)`."""
     root = np.exp(_log_measure(L) / 2)
@@ -268,6 +270,7 @@ def _all_rows(L: csr_array) -> Callable[[float], FloatArray]:
 
 
 def _some_rows(L: csr_array, sample: int, seed: int) -> Callable[[float], FloatArray]:
+    """A random sample of its rows as a function of t."""
     chosen = np.random.default_rng(seed).choice(L.shape[0], sample, replace=False)
     unit = np.zeros((L.shape[0], sample))
     unit[chosen, np.arange(sample)] = 1
@@ -277,7 +280,7 @@ def _some_rows(L: csr_array, sample: int, seed: int) -> Callable[[float], FloatA
 def _log_measure(L: csr_array) -> FloatArray:
     """log pi with `pi_i L_ij = pi_j L_ji`, by a tree in each component; 0 if L is symmetric."""
     log_pi = np.zeros(L.shape[0])
-    if abs(L - L.T).max() <= _LOG_ROUNDING * abs(L.data).max(initial=0.0):
+    if abs(L - L.T).max() <= _ROUNDING * abs(L.data).max(initial=0.0):
         return log_pi
     A = L.toarray()
     labels = connected_components(L, directed=False)[1]
@@ -288,8 +291,9 @@ def _log_measure(L: csr_array) -> FloatArray:
     flow = np.exp(log_pi)[:, None] * A
     if abs(flow - flow.T).max() > 1e-8 * abs(flow).max():
         raise InvalidInputError(
-            "L is neither symmetric nor the Laplacian of a random walk on a symmetric affinity; "
-            "make it by sparrot.spectral.laplacian(W)"
+            "is neither symmetric nor the Laplacian of a random walk on a symmetric affinity",
+            parameter="L",
+            remedy="make it by {sparrot.spectral.laplacian(W)}",
         )
     return log_pi
 
@@ -304,9 +308,12 @@ def _bracket(excess: Callable[[float], float], L: csr_array, target: float) -> t
     while now < 0:
         if now - before < _STALLED:
             raise InvalidInputError(
-                f"the mean perplexity of the heat kernel does not pass {target * np.exp(now):.6g}, "
-                f"and {target:g} was asked for; ask for less (the graph has {L.shape[0]} points in "
-                f"{connected_components(L, directed=False)[0]} components)"
+                f"is {target:g}, and the mean perplexity of the heat kernel does not pass "
+                f"{target * np.exp(now):.6g}: the graph has {L.shape[0]} points in "
+                f"{connected_components(L, directed=False)[0]} components",
+                parameter="perplexity",
+                value=target,
+                remedy="ask for less",
             )
         low += step
         before, now = now, excess(low)

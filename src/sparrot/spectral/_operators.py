@@ -1,11 +1,9 @@
-r"""Normalizations of an affinity W by its degrees :math:`D = \mathrm{diag}(W 1)`.
+r"""Operators on functions on the points, made from an affinity W by its degrees D.
 
-Laplacians of an affinity W with degrees :math:`D = \mathrm{diag}(W 1)`.
-
-All are positive semidefinite, with constants in their kernel (for the symmetric one,
-:math:`D^{1/2} 1`): the sign is that of :math:`-\Delta`.
-
-An affinity seen from afar: what a picture of it shows.
+With :math:`D = \mathrm{diag}(W 1)`, the random walk is :math:`P = D^{-1} W`, and
+:math:`S = D^{-1/2} W D^{-1/2}` is symmetric and has the same eigenvalues. Laplacians have the sign
+of :math:`-\Delta`: they are positive semidefinite, and constants are in their kernel
+(:math:`D^{1/2} 1` for the symmetric one).
 """
 
 from __future__ import annotations
@@ -19,6 +17,8 @@ from scipy.sparse import coo_array, csr_array, diags_array, eye_array, issparse
 from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_functions
 from sparrot.errors import InvalidInputError
+
+_LAPLACIANS = ("random_walk", "symmetric", "combinatorial")
 
 
 def symmetric_normalization(W: Any) -> csr_array:
@@ -34,45 +34,6 @@ def symmetric_normalization(W: Any) -> csr_array:
     W = as_affinity(W)
     scale = 1 / np.sqrt(degrees(W))
     return csr_array(scaled(W, scale, scale))
-
-
-def degrees(W: csr_array | FloatArray) -> FloatArray:
-    """The row sums of W; a point without any affinity is an error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> degrees(np.array([[0.0, 4.0], [4.0, 1.0]]))
-    array([4., 5.])
-    """
-    degree: FloatArray = W.sum(axis=1)
-    isolated = np.flatnonzero(~(degree > 0))
-    if len(isolated):
-        raise InvalidInputError(
-            f"point {isolated[0]} has no positive affinity ({len(isolated)} such points); "
-            "take more neighbors, or a larger eps or bandwidth"
-        )
-    return degree
-
-
-def scaled(W: Any, left: FloatArray, right: FloatArray) -> Any:
-    """The matrix `diag(left) W diag(right)`, sparse or dense as W is.
-
-    Each entry is multiplied by `left_i right_j` at once, so that a symmetric matrix scaled by the
-    same numbers on both sides stays symmetric to the last bit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scaled(np.ones((2, 2)), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    array([[3., 4.],
-           [6., 8.]])
-    """
-    if not issparse(W):
-        return W * (left[:, None] * right)
-    A = csr_array(W, copy=True)
-    A.data *= np.repeat(left, np.diff(A.indptr)) * right[A.indices]
-    return A
 
 
 def random_walk(W: Any, *, lazy: float = 0.0) -> csr_array:
@@ -114,39 +75,6 @@ def alpha_normalization(W: Any, alpha: float = 1.0) -> csr_array:
     return csr_array(scaled(W, scale, scale))
 
 
-def as_exponent(alpha: Any) -> float:
-    """The exponent of `alpha_normalization`, from 0 to 1.
-
-    Examples
-    --------
-    >>> as_exponent(1)
-    1.0
-    """
-    if not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
-        raise InvalidInputError(
-            f"alpha must be from 0 to 1, got {alpha!r}; 0 keeps the density, 1 takes it out"
-        )
-    return float(alpha)
-
-
-def as_laziness(lazy: Any) -> float:
-    """The probability that a lazy walk stays where it is, below 1.
-
-    Examples
-    --------
-    >>> as_laziness(0.5)
-    0.5
-    """
-    if not isinstance(lazy, Real) or not 0 <= float(lazy) < 1:
-        raise InvalidInputError(
-            f"lazy must be a probability below 1, got {lazy!r}; 0 never stays, 0.5 every other step"
-        )
-    return float(lazy)
-
-
-_KINDS = ("random_walk", "symmetric", "combinatorial")
-
-
 def laplacian(W: Any, kind: str = "random_walk") -> csr_array:
     """The Laplacian of an affinity.
 
@@ -171,15 +99,14 @@ def laplacian(W: Any, kind: str = "random_walk") -> csr_array:
            [-0.5,  1. , -0.5],
            [ 0. , -1. ,  1. ]])
     """
-    kind = as_choice(kind, "kind", _KINDS)
+    kind = as_choice(kind, "kind", _LAPLACIANS)
     W = as_affinity(W)
-    n = W.shape[0]
     if kind == "combinatorial":
         return csr_array(diags_array(W.sum(axis=1)) - csr_array(W))
     power = 1.0 if kind == "random_walk" else 0.5
     degree = degrees(W)
     P = scaled(W, degree**-power, degree ** (power - 1))
-    return csr_array(diags_array(np.ones(n)) - csr_array(P))
+    return csr_array(diags_array(np.ones(W.shape[0])) - csr_array(P))
 
 
 def laplace(W: Any, F: Any, *, kind: str = "random_walk") -> FloatArray:
@@ -190,8 +117,8 @@ def laplace(W: Any, F: Any, *, kind: str = "random_walk") -> FloatArray:
 
     Parameters
     ----------
-    W : (n, n) affinity.
-    F : (n,) or (n, m) functions, one a column.
+    W : (n, n) affinity: an `Affinity`, or a symmetric nonnegative matrix, sparse or dense.
+    F : (n,) or (n, m) functions, one per column.
     kind : as for `laplacian`.
 
     Examples
@@ -201,7 +128,7 @@ def laplace(W: Any, F: Any, *, kind: str = "random_walk") -> FloatArray:
     >>> laplace(ring, [0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     array([-0.5,  1. , -0.5,  0. ,  0. ,  0. ])
     """
-    kind = as_choice(kind, "kind", _KINDS)
+    kind = as_choice(kind, "kind", _LAPLACIANS)
     W = as_affinity(W)
     F = as_functions(F, W.shape[0])
     columns = F.reshape(len(F), -1)
@@ -215,13 +142,13 @@ def laplace(W: Any, F: Any, *, kind: str = "random_walk") -> FloatArray:
 
 
 def coarse_grained(W: Any, place: IntArray, m: int) -> FloatArray:
-    """Mean entry in each of m x m cells (n x n if n is smaller); no n x n array is made.
+    """Mean entry of W in each of m x m cells, as a picture of it shows; no n x n array is made.
 
     Parameters
     ----------
     W : (n, n) matrix, sparse or dense.
     place : (n,) position of each point in the picture, a permutation.
-    m : cells in a row of the picture.
+    m : cells in a row of the picture; n if n is smaller.
 
     Examples
     --------
@@ -238,3 +165,79 @@ def coarse_grained(W: Any, place: IntArray, m: int) -> FloatArray:
     total = np.bincount(cell[row] * m + cell[col], weights=W.data, minlength=m * m)
     width = np.bincount(cell, minlength=m)
     return total.reshape(m, m) / np.outer(width, width)
+
+
+def degrees(W: csr_array | FloatArray) -> FloatArray:
+    """The row sums of W; a point without any affinity is an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> degrees(np.array([[0.0, 4.0], [4.0, 1.0]]))
+    array([4., 5.])
+    """
+    degree: FloatArray = W.sum(axis=1)
+    isolated = np.flatnonzero(~(degree > 0))
+    if len(isolated):
+        raise InvalidInputError(
+            f"point {isolated[0]} has no positive affinity ({len(isolated)} of {len(degree)} "
+            "points have none)",
+            remedy=["take more neighbors", "take a larger {eps}", "take a larger {bandwidth}"],
+        )
+    return degree
+
+
+def scaled(W: Any, left: FloatArray, right: FloatArray) -> Any:
+    """The matrix `diag(left) W diag(right)`, sparse or dense as W is.
+
+    Each entry is multiplied by the product `left_i right_j`, so that a symmetric matrix scaled by
+    the same numbers on both sides stays symmetric to the last bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled(np.ones((2, 2)), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    if not issparse(W):
+        return W * (left[:, None] * right)
+    A = csr_array(W, copy=True)
+    A.data *= np.repeat(left, np.diff(A.indptr)) * right[A.indices]
+    return A
+
+
+def as_exponent(alpha: Any) -> float:
+    """The exponent of `alpha_normalization`, from 0 to 1.
+
+    Examples
+    --------
+    >>> as_exponent(1)
+    1.0
+    """
+    if not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
+        raise InvalidInputError(
+            f"must be from 0 to 1, got {alpha!r}",
+            parameter="alpha",
+            value=alpha,
+            remedy="0 keeps the density, 1 takes it out",
+        )
+    return float(alpha)
+
+
+def as_laziness(lazy: Any) -> float:
+    """The probability that a lazy walk stays where it is, below 1.
+
+    Examples
+    --------
+    >>> as_laziness(0.5)
+    0.5
+    """
+    if not isinstance(lazy, Real) or not 0 <= float(lazy) < 1:
+        raise InvalidInputError(
+            f"must be a probability below 1, got {lazy!r}",
+            parameter="lazy",
+            value=lazy,
+            remedy="0 never stays, 0.5 stays every other step",
+        )
+    return float(lazy)

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.sparse.linalg import ArpackNoConvergence
 
 import sparrot
 from problems import points
-from sparrot.affinity import _gap as gap
+from sparrot._eigensolver import _SOLVERS
 from sparrot.ot import _active_set as active_set, find_root, screen
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
@@ -182,17 +181,20 @@ def test_the_spectral_gap_of_a_complete_graph_exceeds_one():
     assert found == pytest.approx(1 + 1 / (n - 1), abs=1e-8)
 
 
-def test_where_arpack_gives_up_lapack_answers(monkeypatch):
-    def fails(*arguments):
-        raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
-
+def test_a_spectral_gap_that_is_not_found_is_an_error_with_the_best_guess(monkeypatch):
     t = 2 * np.pi * np.arange(600) / 600
     a = sparrot.knn(np.c_[np.cos(t), np.sin(t)], 2)
-    monkeypatch.setattr(gap, "_leading", fails)
-    assert a.spectral_gap == pytest.approx(1 - np.cos(t[1]), abs=1e-10)
-    monkeypatch.setattr(gap, "_STILL_DENSE", 500)
-    with pytest.raises(sparrot.NotConvergedError, match="eigenpairs"):
+    poor = np.full(1, 0.5), np.eye(600)[:, :1]
+    monkeypatch.setitem(_SOLVERS, "arpack", lambda *arguments: poor)
+    monkeypatch.setattr("sparrot._eigensolver._ladder", lambda *arguments: ("arpack",))
+    with pytest.raises(sparrot.NotConvergedError, match="eigenpairs") as caught:
         a.spectral_gap  # noqa: B018
+    assert caught.value.result == 0.5
+
+
+def test_a_matrix_that_is_not_symmetric_has_no_spectral_gap():
+    with pytest.raises(sparrot.InvalidInputError, match="must be symmetric"):
+        sparrot.magic(points("gaussian", 60)).spectral_gap  # noqa: B018
 
 
 def test_outliers_are_named_first_and_no_larger_eps_is_advised():

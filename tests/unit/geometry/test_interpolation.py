@@ -133,7 +133,9 @@ def test_an_affinity_is_no_heat_kernel():
 def test_weights_may_be_counted_by_any_integer_and_are_one_a_measure():
     H, ends = np.exp(-np.square(CIRCLE[:, None] - CIRCLE).sum(axis=2)), np.eye(len(CIRCLE))[:2]
     np.testing.assert_array_equal(interpolate(H, *ends, np.int64(3)), interpolate(H, *ends, 3))
-    with pytest.raises(sparrot.InvalidInputError, match="weights must be 2 weights, one a measure"):
+    with pytest.raises(
+        sparrot.InvalidInputError, match="weights must be 2 weights, one per measure"
+    ):
         barycenter(H, ends, [1, 1, 1])
     with pytest.raises(sparrot.InvalidInputError, match="numbers from 0 to 1"):
         interpolate(H, *ends, "three")

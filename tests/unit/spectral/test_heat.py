@@ -4,8 +4,8 @@ from scipy.linalg import expm
 from scipy.special import ive
 
 import sparrot
-from sparrot.spectral import grounded_solver, heat_kernel, heat_operator, heat_time, laplacian
-from sparrot.spectral._heat import heat_coefficients
+from sparrot.spectral import heat_kernel, heat_operator, heat_time, laplacian
+from sparrot.spectral._heat import chebyshev_coefficients
 
 X = np.random.default_rng(0).random((200, 2))
 LAPLACIANS = {
@@ -55,7 +55,7 @@ def test_small_entries_have_relative_accuracy():
 
 @pytest.mark.parametrize("z", [0.01, 1.0, 50.0, 1e4])
 def test_the_chebyshev_tail_is_below_its_bound_and_no_longer_than_it_must(z):
-    a = heat_coefficients(z, 1e-10)
+    a = chebyshev_coefficients(z, 1e-10)
     left_out = 2 * ive(np.arange(len(a), len(a) + 2000), z).sum()
     assert left_out <= 1e-10
     assert left_out + 2 * ive(len(a) - 1, z) > 0.5e-10 - 1e-15
@@ -100,19 +100,6 @@ def test_a_walk_that_is_not_reversible_has_no_heat_time():
     P = np.roll(np.eye(6), 1, axis=0) * 0.9 + np.roll(np.eye(6), -1, axis=0) * 0.1
     with pytest.raises(sparrot.InvalidInputError, match="neither symmetric nor"):
         heat_time(np.eye(6) - P, 3)
-
-
-@pytest.mark.parametrize("narrow", [True, False])
-def test_grounded_systems_are_solved_by_the_band_and_by_iteration(narrow, monkeypatch):
-    if not narrow:
-        monkeypatch.setattr("sparrot.spectral._signals._BAND_WORK", 0)
-    L = LAPLACIANS["combinatorial"]
-    grounded = np.zeros(200, dtype=bool)
-    grounded[[3, 77]] = True
-    b = np.random.default_rng(1).standard_normal((200, 2))
-    x = grounded_solver(L, grounded)(b)
-    assert not x[grounded].any()
-    assert np.abs((L @ x - b)[~grounded]).max() <= 1e-10 * np.linalg.norm(b)
 
 
 @pytest.mark.parametrize(

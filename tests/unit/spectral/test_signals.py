@@ -4,7 +4,14 @@ import pytest
 import sparrot
 from problems import path_graph, ring_graph
 from sparrot.errors import InvalidInputError
-from sparrot.spectral import interpolate, laplace, laplacian, random_walk, smooth
+from sparrot.spectral import (
+    grounded_solver,
+    harmonic_extension,
+    laplace,
+    laplacian,
+    random_walk,
+    smooth,
+)
 
 X = np.random.default_rng(0).standard_normal((80, 3))
 W = sparrot.gaussian(X, 0.3).matrix
@@ -47,13 +54,13 @@ def test_smoothing_takes_noise_away():
     assert np.std(smoothed - signal) < 0.5 * np.std(noisy - signal)
 
 
-def test_interpolation_is_linear_on_a_path_and_harmonic_everywhere():
-    assert interpolate(path_graph(11), [0, 10], [3.0, 8.0]) == pytest.approx(
+def test_the_harmonic_extension_is_linear_on_a_path_and_harmonic_everywhere():
+    assert harmonic_extension(path_graph(11), [0, 10], [3.0, 8.0]) == pytest.approx(
         3 + 0.5 * np.arange(11)
     )
     known = np.zeros(80, dtype=bool)
     known[::9] = True
-    f = interpolate(W, known, F[known])
+    f = harmonic_extension(W, known, F[known])
     assert np.array_equal(f[known], F[known])
     assert np.abs(laplace(W, f)[~known]).max() <= 1e-6
     assert f.min() >= F[known].min() - 1e-6
@@ -61,16 +68,29 @@ def test_interpolation_is_linear_on_a_path_and_harmonic_everywhere():
 
 
 def test_all_known_is_what_is_given():
-    assert np.array_equal(interpolate(W, np.arange(80), F), F)
+    assert np.array_equal(harmonic_extension(W, np.arange(80), F), F)
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_grounded_systems_are_solved_by_the_band_and_by_iteration(narrow, monkeypatch):
+    if not narrow:
+        monkeypatch.setattr("sparrot.spectral._signals._BAND_WORK", 0)
+    L = laplacian(sparrot.knn(np.random.default_rng(0).random((200, 2)), 8), "combinatorial")
+    grounded = np.zeros(200, dtype=bool)
+    grounded[[3, 77]] = True
+    b = np.random.default_rng(1).standard_normal((200, 2))
+    x = grounded_solver(L, grounded)(b)
+    assert not x[grounded].any()
+    assert np.abs((L @ x - b)[~grounded]).max() <= 1e-10 * np.linalg.norm(b)
 
 
 def test_user_errors_are_named():
     for known in ([], [0, 0], [80], [-1], [0.5], np.ones(79, dtype=bool)):
         with pytest.raises(InvalidInputError, match="known must be different indices"):
-            interpolate(W, known, np.zeros(len(known)))
+            harmonic_extension(W, known, np.zeros(len(known)))
     apart = np.kron(np.eye(2), np.ones((2, 2)))
-    with pytest.raises(InvalidInputError, match=r"point 2 \(2 such points\) is connected to none"):
-        interpolate(apart, [0], [1.0])
+    with pytest.raises(InvalidInputError, match=r"point 2 is not connected .* \(2 of 4 points"):
+        harmonic_extension(apart, [0], [1.0])
     with pytest.raises(InvalidInputError, match=r"shape \(79, 4\)"):
         smooth(W, F[:79])
     with pytest.raises(InvalidInputError, match="not finite"):
