@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from sparrot.paper._frame import EXPERIMENTS
+from sparrot.paper import EXPERIMENTS
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures" / "paper"
