@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from sparrot.paper._frame import EXPERIMENTS
+from sparrot.paper import EXPERIMENTS
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures" / "paper"
@@ -77,33 +77,33 @@ HEAD = """| claim | paper | ours | verdict | command |
 
 def page(folder: Path) -> str:
     """The whole page, as Markdown."""
-    found = {name: result(folder, name) for name in EXPERIMENTS}
+    found = {name: stored_result(folder, name) for name in EXPERIMENTS}
     lines = [INTRODUCTION.rstrip()]
-    for name, said in found.items():
-        verdicts = [claim["holds"] for claim in said["claims"]]
+    for name, result in found.items():
+        verdicts = [claim["holds"] for claim in result["claims"]]
         counts = " | ".join(str(verdicts.count(v)) for v in (True, False, None))
-        lines.append(f"| [{said['title']}](#{name}) | {counts} |")
-    for name, said in found.items():
-        lines += ["", *section(name, said, folder)]
+        lines.append(f"| [{result['title']}](#{name}) | {counts} |")
+    for name, result in found.items():
+        lines += ["", *section(name, result, folder)]
     return "\n".join(lines) + "\n"
 
 
-def result(folder: Path, name: str) -> dict:
-    """What an experiment has left, or that it has left nothing."""
+def stored_result(folder: Path, name: str) -> dict:
+    """What an experiment has written, or that it has not run."""
     path = folder / f"{name}.json"
     if not path.exists():
         return {"title": f"{name} (not run)", "claims": []}
     return json.loads(path.read_text())
 
 
-def section(name: str, said: dict, folder: Path) -> list[str]:
+def section(name: str, result: dict, folder: Path) -> list[str]:
     """Figures and claims of one experiment."""
-    lines = [f"({name})=", f"## {said['title']}", ""]
+    lines = [f"({name})=", f"## {result['title']}", ""]
     for figure in sorted(folder.glob(f"{name}.png")) + sorted(folder.glob(f"{name}-*.png")):
         if belongs(figure.stem, name):
-            lines += [f"![{said['title']}](figures/paper/{small(figure)})", ""]
+            lines += [f"![{result['title']}](figures/paper/{small(figure)})", ""]
     lines += HEAD.splitlines()
-    for claim in said["claims"]:
+    for claim in result["claims"]:
         verdict = f"**{claim['verdict']}** ({claim['criterion']})"
         verdict += f". {claim['reason']}" if claim["reason"] else ""
         command = f"`sparrot reproduce {name}`"
@@ -113,7 +113,7 @@ def section(name: str, said: dict, folder: Path) -> list[str]:
 
 
 def belongs(stem: str, name: str) -> bool:
-    """Whether no experiment with a longer name has drawn it, and it is no quick version."""
+    """Whether a figure is of this experiment, not of one with a longer name nor a quick version."""
     owner = max((other for other in EXPERIMENTS if stem.startswith(other)), key=len)
     return owner == name and "quick" not in stem
 

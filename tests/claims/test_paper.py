@@ -4,7 +4,7 @@ import pytest
 
 from problems import data_folder
 from sparrot.paper import (
-    _angles as angles,
+    Work,
     active_set,
     batch_effects,
     convergence,
@@ -15,8 +15,8 @@ from sparrot.paper import (
     spiral,
     torus,
 )
-from sparrot.paper._work import Work
-from sparrot.paper.spiral_claims import Curves, about_angles
+from sparrot.paper._methods import METHODS, eps_grid
+from sparrot.paper._spiral_angles import JUDGES, angle_records
 
 
 def claim_about(words, claims):
@@ -36,10 +36,10 @@ def noise():
 
 @pytest.fixture(scope="module")
 def curves():
-    parameters = spiral.Parameters(n=300, eps=angles.eps_grid(13), k=(5, 10, 15, 20, 30))
-    keys = [(method, 0) for method in angles.METHODS]
+    parameters = spiral.Parameters(n=300, eps=eps_grid(13), k=(5, 10, 15, 20, 30))
+    keys = [(method, 0) for method in METHODS]
     found = {key: spiral._angles(parameters, key[0], 0) for key in keys}
-    return angles.table(found, {method: parameters.of(method) for method in angles.METHODS})
+    return angle_records(found, {method: parameters.of(method) for method in METHODS})
 
 
 def test_newton_needs_about_ten_steps(solvers):
@@ -74,7 +74,7 @@ def test_rank_one_noise_changes_nothing(noise):
 
 
 def test_normalization_does_not_remove_rank_one_noise(noise):
-    """conventional normalization approaches ... do not in general have the capacity to remove this
+    """conventional normalisation approaches ... do not in general have the capacity to remove this
     type of rank-1 noise"""
     assert claim_about("conventional", robustness.claims(noise)).holds
 
@@ -100,7 +100,7 @@ def test_potentials_on_spheres_scale():
 
 
 def test_smaller_eps_means_larger_variance_on_the_torus():
-    """setting eps too small means implies smaller neighborhoods and thus a larger variances"""
+    """setting eps too small means implies smaller neighbourhoods and thus a larger variances"""
     parameters = torus.Parameters(sizes=(500,), alphas=(2.0, 1.75, 1.25), n_samples=10)
     numbers = torus.run(parameters, Work())
     assert numbers["limit"] == pytest.approx(1.0)
@@ -120,14 +120,14 @@ def test_smaller_eps_means_larger_variance_on_the_torus():
 )
 def test_the_spiral(curves, words):
     """The sentence is the parameter."""
-    claim = claim_about(words, about_angles(curves))
+    claim = claim_about(words, spiral.claims_on_angles(curves))
     assert claim.holds, claim.ours
 
 
-@pytest.mark.parametrize("judge", angles.JUDGES)
+@pytest.mark.parametrize("judge", JUDGES)
 def test_without_the_hollow_constraint_the_good_range_of_the_spiral_shrinks(curves, judge):
     """comparing to the "fattened" case ... performance ... is significantly worsened"""
-    found = Curves(curves, judge)
+    found = spiral.AngleCurves(curves, judge)
     assert found.best["EOT, fat"] >= 1.5 * found.best["EOT"]
     assert found.good("QOT, fat") < found.good("QOT")
 
@@ -138,7 +138,7 @@ def gaussians():
         n=100,
         dimensions=(10, 100),
         shown=100,
-        eps=angles.eps_grid(5),
+        eps=eps_grid(5),
         k=(5, 15, 45),
         n_seeds=1,
         pca=(2, 10, 100),
@@ -172,7 +172,7 @@ def _data(monkeypatch):
 @pytest.mark.usefixtures("_data")
 def test_qot_shows_digits_over_a_wide_range():
     """EOT yields good performance only for a narrow range of eps, while QOT is stable"""
-    parameters = digits.Parameters(n=100, eps=angles.eps_grid(9), k=(5, 10, 20), n_seeds=2)
+    parameters = digits.Parameters(n=100, eps=eps_grid(9), k=(5, 10, 20), n_seeds=2)
     claims = digits.claims(digits.run(parameters, Work()))
     for words in ("more variability in the perplexities", "much wider range"):
         claim = claim_about(words, claims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sparrot.paper._frame import Claim
+from sparrot.paper import Claim
 
 _COLUMNS = {"claim": 40, "paper": 16, "ours": 34, "verdict": 13}
 

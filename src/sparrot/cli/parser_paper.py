@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sparrot.cli.options import add_command, add_talk
-from sparrot.paper._frame import EXPERIMENTS
+from sparrot.paper import EXPERIMENTS
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -9,7 +9,6 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,16 @@ from sparrot._files import whole_file
 from sparrot.cli.claims import table
 from sparrot.cli.session import Session
 from sparrot.errors import MissingDataError, MissingExtraError
-from sparrot.paper._frame import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment, module_of
-from sparrot.paper._work import Report, Work, fingerprint
+from sparrot.paper import (
+    EXPERIMENTS,
+    Claim,
+    Experiment,
+    Numbers,
+    Report,
+    Work,
+    find_experiment,
+    fingerprint,
+)
 
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
@@ -55,7 +62,7 @@ def _reproduce(experiment: Experiment, options: Namespace, session: Session) -> 
     claims = experiment.claims(numbers)
     seconds = time.perf_counter() - start
     written = [*_write_numbers(experiment, parameters, numbers, claims, folder, stem)]
-    written += _draw(experiment.name, numbers, folder, stem)
+    written += _draw(experiment, numbers, folder, stem)
     session.say(f"{experiment.title}{_SMALL if quick else ''}\n")
     session.say("\n".join(table(claims)))
     session.say(f"\n{seconds:.0f} s; written to {folder}: {', '.join(written)}\n")
@@ -130,8 +137,8 @@ def is_table(value: Any) -> bool:
     )
 
 
-def _draw(name: str, numbers: Numbers, folder: Path, stem: str) -> Iterator[str]:
-    for suffix, figure in import_module(f"{module_of(name)}_figure").draw(numbers).items():
+def _draw(experiment: Experiment, numbers: Numbers, folder: Path, stem: str) -> Iterator[str]:
+    for suffix, figure in experiment.draw(numbers).items():
         for kind, options in _FIGURES.items():
             file = f"{stem}-{suffix}.{kind}" if suffix else f"{stem}.{kind}"
             with whole_file(folder / file) as path:

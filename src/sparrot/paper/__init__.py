@@ -1,3 +1,19 @@
-"""The paper's experiments: each runs, judges the paper's claims and draws its figure."""
+"""The experiments of the paper: each runs, holds the paper's claims against its numbers, and draws.
 
-__all__ = []
+One module an experiment, `sparrot.paper.spiral` for instance, and what several of them share in
+private modules. Nothing else in the package but the command line imports this room.
+"""
+
+from sparrot.paper._experiment import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment
+from sparrot.paper._work import Report, Work, fingerprint
+
+__all__ = [
+    "EXPERIMENTS",
+    "Claim",
+    "Experiment",
+    "Numbers",
+    "Report",
+    "Work",
+    "find_experiment",
+    "fingerprint",
+]

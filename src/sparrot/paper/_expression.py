@@ -1,7 +1,7 @@
-"""Counts to points, as the paper does it (Luecken and Theis 2019), by scanpy.
+"""Counts of genes to points, preprocessed as in the paper (Luecken and Theis 2019), by scanpy.
 
-Cells and genes with little expression are left out, counts are scaled to the median total of
-a cell, log(1 + x), the most variable genes are kept, and each gene is given mean 0 and variance 1.
+Cells and genes with little expression are left out; counts are scaled to the median total of a
+cell; log(1 + x); the most variable genes are kept; each gene is scaled to mean 0 and variance 1.
 Nothing is clipped: the paper does not say that it is.
 """
 
@@ -22,13 +22,13 @@ from sparrot.datasets import Cells
 def expression(
     cells: Cells, n_genes: int = 2000, *, min_genes: int = 200, min_cells: int = 3
 ) -> tuple[FloatArray, Cells]:
-    """Points, and the cells that they are of.
+    """Points, and the cells that are left.
 
     Parameters
     ----------
     cells : counts, or log-normalized expression, which is only standardized.
     n_genes : how many of the most variable genes are kept.
-    min_genes, min_cells : a cell needs as many genes, and a gene as many cells.
+    min_genes, min_cells : genes that a cell needs, and cells that a gene needs, to be kept.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def expression(
 
 
 def variable_genes(cells: Cells, n_genes: int = 2000) -> Cells:
-    """The counts of the genes that `expression` keeps, of the cells that it keeps."""
+    """The counts of the genes and cells that `expression` keeps."""
     adata = _variable(cells, n_genes, min_genes=200, min_cells=3)
     genes = np.asarray(adata.var["column"], dtype=np.int64)
     kept = cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
@@ -58,12 +58,12 @@ def variable_genes(cells: Cells, n_genes: int = 2000) -> Cells:
 
 
 def _variable(cells: Cells, n_genes: int, min_genes: int, min_cells: int) -> Any:
-    """Log-normalized expression of the most variable genes, with their old rows and columns."""
+    """Log-normalized expression of the most variable genes, with rows and columns of `cells`."""
     sc = load_extra("scanpy", "scanpy")
     adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(cells.X))
     adata.obs["row"], adata.var["column"] = np.arange(adata.n_obs), np.arange(adata.n_vars)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of scanpy about itself
+        warnings.simplefilter("ignore")  # scanpy's, about its own future
         sc.pp.filter_cells(adata, min_genes=min_genes)
         sc.pp.filter_genes(adata, min_cells=min_cells)
         sc.pp.normalize_total(adata)

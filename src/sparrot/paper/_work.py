@@ -1,19 +1,18 @@
-"""Work in units: what is finished is stored, and is not done again.
+"""Work in units that are stored when they are finished, and how to measure one.
 
-A unit is a function of no arguments whose result JSON can hold. Its file appears whole or not at
-all, in a folder named after the parameters and the code: others begin anew, and an interrupted run
-goes on where it stopped.
-
-Time and peak memory of one call, in a process of its own.
+A unit is a function of no arguments whose result JSON can hold. Its file is written whole or not at
+all, in a folder named after the parameters and the code: an interrupted run continues where it
+stopped, and other parameters or other code start anew.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import multiprocessing
 import os
-import resource
+import re
 import sys
 import time
 import warnings
@@ -25,62 +24,30 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, cpu_count, delayed
-
 from sparrot._files import whole_file
 from sparrot.errors import AffinityWarning
 
 _PACKAGE = Path(__file__).parents[1]
-_TELLERS = ("plot", "report", "cli", "__main__.py")  # they show numbers, and make none
+_NOT_COMPUTING = ("plot/", "report/", "cli/", "__main__.py", "paper/_figures.py")
+_DRAWING = re.compile(r"_?draw(_|$)")  # names of functions
 
 Unit = Callable[[], Any]
 Report = Callable[[str, int, int], None]  # unit, done, total
 
 
 def silent(unit: str, done: int, total: int) -> None:
-    """Ignore a report: the callback of those who did not ask."""
-
-
-def fingerprint(name: str, version: str, parameters: Any) -> str:
-    """A short name for an experiment with these parameters, computed by this code.
-
-    Examples
-    --------
-    >>> from sparrot.experiments.convergence import Parameters
-    >>> a, b = (fingerprint("convergence", "1", Parameters(seed=k)) for k in (0, 1))
-    >>> a == b, a.startswith("convergence-")
-    (False, True)
-    """
-    said = json.dumps([name, version, code_digest(_PACKAGE), asdict(parameters)], sort_keys=True)
-    return f"{name}-{sha256(said.encode()).hexdigest()[:12]}"
-
-
-@cache
-def code_digest(package: Path) -> str:
-    """A digest of all code that numbers can come from: of every room that computes.
-
-    Examples
-    --------
-    >>> len(code_digest(_PACKAGE))
-    64
-    """
-    digest = sha256()
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package)
-        if name.parts[0] not in _TELLERS:
-            digest.update(f"{name.as_posix()} ".encode() + sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    """Ignore a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Does units of work, each once.
+    """Runs units of work, each once.
 
     Attributes
     ----------
-    folder : where finished units are stored; None keeps nothing.
-    report : called after each unit.
-    n_jobs : processes for units that may run side by side; None for one a core.
+    folder : where finished units are stored; None stores nothing.
+    report : called after each unit with its name, how many are done, and how many there are.
+    n_jobs : processes for units that may run in parallel; None for one a core.
 
     Examples
     --------
@@ -95,12 +62,13 @@ class Work:
     def each(self, units: Mapping[str, Unit], *, alone: bool = False) -> dict[str, Any]:
         """The result of every unit, by name.
 
-        With `alone` one runs after the other, whatever `n_jobs` says: for those that measure time.
+        With `alone` they run one after the other, whatever `n_jobs` is: for units that measure
+        time.
         """
         found = {name: self._stored(name) for name in units}
-        missing = [name for name, entry in found.items() if entry is None]
+        missing = {name: units[name] for name, entry in found.items() if entry is None}
         done = len(units) - len(missing)
-        for name, entry in self._finish({name: units[name] for name in missing}, alone):
+        for name, entry in self._finish(missing, alone):
             found[name] = entry
             done += 1
             self.report(name, done, len(units))
@@ -109,6 +77,8 @@ class Work:
     def _finish(
         self, units: Mapping[str, Unit], alone: bool
     ) -> Iterator[tuple[str, dict[str, Any]]]:
+        from joblib import Parallel, cpu_count, delayed
+
         n_jobs = min(self.n_jobs or cpu_count(), len(units))
         if alone or n_jobs <= 1:
             for name, unit in units.items():
@@ -119,7 +89,7 @@ class Work:
         yield from zip(units, results, strict=True)
 
     def _stored(self, name: str) -> dict[str, Any] | None:
-        """What a file says; None if there is none, or none that can be read."""
+        """The contents of a unit's file; None if there is none that can be read."""
         path = self._path(name)
         if path is None or not path.exists():
             return None
@@ -134,25 +104,73 @@ class Work:
 
 
 def _finished(unit: Unit, path: Path | None) -> dict[str, Any]:
-    start, cpu = time.perf_counter(), _cpu()
+    """Run a unit and store its result with the time it took."""
+    start, cpu = time.perf_counter(), _cpu_seconds()
     with warnings.catch_warnings():
-        # Experiments go where the graph is in pieces on purpose, and count what comes of it.
+        # Some parameters leave the graph in pieces on purpose, and the numbers show what follows.
         warnings.simplefilter("ignore", AffinityWarning)
         result = unit()
-    took = {"seconds": time.perf_counter() - start, "cpu": _cpu() - cpu}
-    said = json.dumps(
-        {key: round(value, 3) for key, value in took.items()} | {"result": result}, allow_nan=False
-    )
+    entry = {
+        "seconds": round(time.perf_counter() - start, 3),
+        "cpu": round(_cpu_seconds() - cpu, 3),
+        "result": result,
+    }
+    text = json.dumps(entry, allow_nan=False)
     if path is not None:
         with whole_file(path) as temporary:
-            temporary.write_text(said)
-    entry: dict[str, Any] = json.loads(said)  # as it will be read next time
-    return entry
+            temporary.write_text(text)
+    stored: dict[str, Any] = json.loads(text)  # as it will be read next time: tuples are lists
+    return stored
 
 
-def _cpu() -> float:
+def _cpu_seconds() -> float:
     """Seconds of all cores, of this process and of children that have ended."""
     return sum(os.times()[:4])
+
+
+def fingerprint(name: str, version: str, parameters: Any) -> str:
+    """A short name for the results of an experiment: by its parameters, and by the code.
+
+    Examples
+    --------
+    >>> from sparrot.paper.convergence import Parameters
+    >>> a, b = (fingerprint("convergence", "1", Parameters(seed=k)) for k in (0, 1))
+    >>> a == b, a.startswith("convergence-")
+    (False, True)
+    """
+    key = json.dumps([name, version, code_digest(_PACKAGE), asdict(parameters)], sort_keys=True)
+    return f"{name}-{sha256(key.encode()).hexdigest()[:12]}"
+
+
+@cache
+def code_digest(package: Path) -> str:
+    """A digest of all code of a package that numbers can depend on; not of code that draws.
+
+    Examples
+    --------
+    >>> len(code_digest(_PACKAGE))
+    64
+    """
+    digest = sha256()
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if not name.startswith(_NOT_COMPUTING):
+            code = path.read_bytes()
+            if name.startswith("paper/"):
+                code = _without_drawing(code)
+            digest.update(f"{name} ".encode() + sha256(code).digest())
+    return digest.hexdigest()
+
+
+def _without_drawing(code: bytes) -> bytes:
+    """A module without its functions `draw` and `_draw_...`."""
+    tree = ast.parse(code)
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.FunctionDef) and _DRAWING.match(node.name))
+    ]
+    return ast.dump(tree).encode()
 
 
 def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -163,7 +181,7 @@ def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def measured(function: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Seconds, bytes above those held at the start, and the result of a call here.
+    """Seconds, peak of memory in bytes above that at the start, and the result of a call.
 
     Examples
     --------
@@ -172,19 +190,21 @@ def measured(function: Callable[[], Any]) -> tuple[float, float, Any]:
     (True, True, 2)
     """
     with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peak, where Linux can
-    before = _peak()
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak, where Linux can
+    before = _peak_memory()
     start = time.perf_counter()
     result = function()
     seconds = time.perf_counter() - start
-    return seconds, _peak() - before, result
+    return seconds, _peak_memory() - before, result
 
 
-def _peak() -> float:
+def _peak_memory() -> float:
     """Peak of resident memory in bytes."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return 1024.0 * int(line.split()[1])
+    import resource  # not on Windows
+
     unit = 1 if sys.platform == "darwin" else 1024
     return float(unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

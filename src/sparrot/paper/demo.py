@@ -3,8 +3,6 @@
 Each graph is judged by the mean principal angle between its ten leading eigenvectors and those of
 the clean curve. QOT runs with its default; the other two get the best parameter of a range, chosen
 with the answer in hand.
-
-The figure of the demo.
 """
 
 from __future__ import annotations
@@ -22,11 +20,13 @@ from sparrot._types import FloatArray
 from sparrot.affinity import Affinity, gaussian, knn, qot
 from sparrot.datasets import Spiral, make_spiral
 from sparrot.metrics import mean_principal_angle
-from sparrot.plot import affinity
+from sparrot.paper._figures import CYCLE
+from sparrot.paper._methods import principal
+from sparrot.plot import affinity as draw_affinity
 from sparrot.spectral import eigenpairs
 
 _N_VECTORS = 10
-_NEIGHBOURS = (5, 10, 15, 25, 40, 60, 90, 125)
+_NEIGHBORS = (5, 10, 15, 25, 40, 60, 90, 125)
 _BANDWIDTHS = tuple(float(h) for h in np.logspace(-2, 2, 9))
 
 
@@ -65,11 +65,10 @@ def run_demo(n: int = 1000, d: int = 250) -> Demo:
     seconds = time.perf_counter() - start
     outcomes = (
         _judge("QOT", "eps = 1 (default)", affinity.matrix, seconds, reference),
-        _best("k-NN", "k", _NEIGHBOURS, lambda k: knn(X, k).matrix, reference),
+        _best("k-NN", "k", _NEIGHBORS, lambda k: knn(X, k).matrix, reference),
         _best("Gaussian", "h", _BANDWIDTHS, lambda h: gaussian(X, h).matrix, reference),
     )
-    left, values, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    return Demo(spiral, (left * values)[:, :2], affinity, outcomes)
+    return Demo(spiral, principal(X, 2), affinity, outcomes)
 
 
 def _best(
@@ -84,8 +83,8 @@ def _best(
         start = time.perf_counter()
         W = build(parameter)
         seconds = time.perf_counter() - start
-        said = f"{symbol} = {parameter:.3g} (best of {len(parameters)})"
-        tried.append(_judge(name, said, W, seconds, reference))
+        label = f"{symbol} = {parameter:.3g} (best of {len(parameters)})"
+        tried.append(_judge(name, label, W, seconds, reference))
     return min(tried, key=lambda outcome: outcome.angle)
 
 
@@ -97,23 +96,19 @@ def _judge(name: str, parameter: str, W: Any, seconds: float, reference: FloatAr
     return Outcome(name, parameter, neighbors, plane, angle, seconds)
 
 
-# The curve is closed, and so are its colors.
-_CYCLE = {"cmap": "twilight_shifted", "vmin": 0.0, "vmax": 2 * np.pi}
-
-
 def draw_demo(demo: Demo) -> Any:
-    """Clean curve, noisy points, the affinity, and the leading eigenvectors of each method."""
+    """Clean curve, noisy points, the affinity, and the leading eigenvectors of each graph."""
     plt = load_extra("matplotlib.pyplot", "plot")
     style = {"font.size": 10, "axes.titlesize": 11, "axes.spines.top": False}
     with plt.rc_context(style | {"axes.spines.right": False}):
         figure = plt.figure(figsize=(11.5, 7), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.15)
-        _curve(figure.add_subplot(231, projection="3d"), demo)
-        _principal(figure.add_subplot(232), demo)
-        _affinity(figure.add_subplot(233), demo)
+        _draw_curve(figure.add_subplot(231, projection="3d"), demo)
+        _draw_principal(figure.add_subplot(232), demo)
+        _draw_affinity(figure.add_subplot(233), demo)
         for k, outcome in enumerate(demo.outcomes):
             axes = figure.add_subplot(234 + k)
-            points = axes.scatter(*outcome.plane.T, c=demo.spiral.t, s=8, **_CYCLE)
+            points = axes.scatter(*outcome.plane.T, c=demo.spiral.t, s=8, **CYCLE)
             axes.set_title(f"{'def'[k]}  {outcome.name}: angle {outcome.angle:.2f} rad", loc="left")
             axes.set(xlabel="eigenvector 2", ylabel="eigenvector 3", aspect="equal")
             axes.set(xlim=(-2, 2), ylim=(-2, 2), xticks=range(-2, 3), yticks=range(-2, 3))
@@ -123,21 +118,21 @@ def draw_demo(demo: Demo) -> Any:
     return figure
 
 
-def _curve(axes: Any, demo: Demo) -> None:
-    axes.scatter(*demo.spiral.clean.T, c=demo.spiral.t, s=6, **_CYCLE)
+def _draw_curve(axes: Any, demo: Demo) -> None:
+    axes.scatter(*demo.spiral.clean.T, c=demo.spiral.t, s=6, **CYCLE)
     axes.set_title("a  the clean curve", loc="left")
     axes.set(xlabel="x", ylabel="y", zlabel="z", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.set(zticks=[-0.4, 0, 0.4])
     axes.set_box_aspect((1, 1, 0.5), zoom=0.9)
 
 
-def _principal(axes: Any, demo: Demo) -> None:
-    axes.scatter(*demo.principal.T, c=demo.spiral.t, s=8, **_CYCLE)
+def _draw_principal(axes: Any, demo: Demo) -> None:
+    axes.scatter(*demo.principal.T, c=demo.spiral.t, s=8, **CYCLE)
     axes.set_title(f"b  the data: noise in {demo.spiral.X.shape[1]} dimensions", loc="left")
     axes.set(xlabel="principal component 1", ylabel="principal component 2", aspect="equal")
 
 
-def _affinity(axes: Any, demo: Demo) -> None:
-    affinity(demo.affinity, ax=axes)
+def _draw_affinity(axes: Any, demo: Demo) -> None:
+    draw_affinity(demo.affinity, ax=axes)
     axes.set_title(f"c  QOT affinity, {demo.affinity.n_neighbors:.0f} neighbors a row", loc="left")
     axes.set(xlabel="point, in order along the curve", ylabel="point")

@@ -15,23 +15,50 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import NearestNeighbors
 
+from sparrot._extras import load_extra
+from sparrot._types import FloatArray, IntArray
 from sparrot.affinity import Affinity, perplexity
 from sparrot.datasets import Digits, load_mnist
 from sparrot.layout import mds_layout
-from sparrot.paper import _clusters as judge
-from sparrot.paper._angles import eps_grid
-from sparrot.paper._bands import bands
-from sparrot.paper._frame import Experiment, Numbers
-from sparrot.paper._marks import explained, marks, own_kind
+from sparrot.paper._clusters import (
+    picture,
+    relative_deviation,
+    scores,
+    spectrum,
+    with_perplexity_moments,
+)
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
+from sparrot.paper._figures import (
+    draw_overview,
+    draw_points,
+    draw_scores,
+    panel,
+    paper_style,
+    within_limits,
+)
+from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, eps_grid, matched, principal
+from sparrot.paper._records import (
+    Rows,
+    bands,
+    by_method,
+    curves_of,
+    good_decades,
+    parameters_of,
+    rounded,
+)
 from sparrot.paper._work import Work
-from sparrot.paper.digits_claims import claims
+from sparrot.plot._style import SEQUENTIAL
 from sparrot.spectral import DiffusionMap
 
-__all__ = ["EXPERIMENT", "Parameters", "claims", "run"]
-
-SHOWN = ("QOT", "EOT")
-_SMALL = 14  # side of the images that are drawn
+_SIDE = 14  # pixels of the images that are drawn
+_HARD = (7, 9)  # the digits that are hard to tell apart
+_GOOD = 0.9  # of the best NMI of QOT and EOT
+_EXPLAINED = 0.4  # share of an indicator that is explained: "distinguish"
+_NOISE = 0.2  # the same: "noise"
+_NOISIER = 1.5  # times as much of the slant left over: "much noisier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +81,10 @@ class Parameters:
 
 def run(parameters: Parameters, work: Work) -> Numbers:
     """Curves and QOT's default first, then EOT of the same mean perplexity."""
-    _data(parameters, 0)  # before any work: is it there?
+    data = _data(parameters, 0)  # before any work: raises if it is missing
     seeds = range(parameters.n_seeds)
     units: dict[str, Callable[[], Any]] = {
-        f"curve-{m}-{s}": partial(_curve, parameters, m, s) for s in seeds for m in judge.METHODS
+        f"curve-{m}-{s}": partial(_curve, parameters, m, s) for s in seeds for m in MAIN_METHODS
     }
     parts = {"all": _all_digits, "ones": _ones}
     names = [(part, s) for part in parts for s in seeds]
@@ -70,23 +97,22 @@ def run(parameters: Parameters, work: Work) -> Numbers:
             for target in [found[f"{part}-QOT-{s}"]["marks"]["perplexity"]]
         }
     )
-    data = _data(parameters, 0)
-    rows = [row for m in judge.METHODS for s in seeds for row in found[f"curve-{m}-{s}"]]
+    rows = [row for m in MAIN_METHODS for s in seeds for row in found[f"curve-{m}-{s}"]]
     return {
         "scores": rows,
         "score_bands": bands(rows, ("method", "parameter"), "nmi", "angle"),
         **{
             part: [
                 {"method": m, "seed": s} | found[f"{part}-{m}-{s}"]["marks"]
-                for m in SHOWN
+                for m in PROJECTIONS
                 for s in seeds
             ]
             for part in parts
         },
-        "shown": judge.shown({m: found[f"all-{m}-0"]["drawn"] for m in SHOWN})
+        "shown": with_perplexity_moments({m: found[f"all-{m}-0"]["drawn"] for m in PROJECTIONS})
         | {"labels": data.labels.tolist()},
-        "principal": judge.rounded(judge.principal(data.X, 2), 4),
-        "slants": {m: found[f"ones-{m}-0"]["drawn"] for m in SHOWN},
+        "principal": rounded(principal(data.X, 2), 4),
+        "slants": {m: found[f"ones-{m}-0"]["drawn"] for m in PROJECTIONS},
         "images": _small_images(parameters),
     }
 
@@ -97,71 +123,441 @@ def _data(parameters: Parameters, seed: int) -> Digits:
         return load_mnist(parameters.digits, parameters.n, random_state=seed)
 
 
-def _ones_of(parameters: Parameters, seed: int) -> Digits:
+def _only_ones(parameters: Parameters, seed: int) -> Digits:
     data = _data(parameters, seed)
     return Digits(data.X[data.labels == 1], data.labels[data.labels == 1])
 
 
-def _curve(parameters: Parameters, method: str, seed: int) -> judge.Rows:
+def _curve(parameters: Parameters, method: str, seed: int) -> Rows:
     data = _data(parameters, seed)
-    rows = judge.scores(method, data.X, parameters.of(method), data.labels)
+    rows = scores(method, data.X, parameters.of(method), data.labels)
     return [{"seed": seed} | row for row in rows]
 
 
 def _all_digits(
     parameters: Parameters, method: str, seed: int, target: float | None = None
 ) -> dict[str, Any]:
-    """What the eigenvectors of one sample say; of the first, what is drawn too."""
+    """Marks of the eigenvectors of one sample; of the first, what is drawn too."""
     data = _data(parameters, seed)
-    found = judge.matched(method, data.X, target)
-    functions = judge.spectrum(found.matrix, parameters.n_components).functions[:, 1:]
+    found = matched(method, data.X, target)
+    functions = spectrum(found.matrix, parameters.n_components).functions[:, 1:]
     sizes = perplexity(found)
     layout = _layout(parameters, found)
-    said = marks(functions, data.labels) | {
-        "own_kind": own_kind(np.asarray(layout["layout"]), data.labels, (7, 9)),
+    marks = eigenvector_marks(functions, data.labels) | {
+        "own_kind": own_kind(np.asarray(layout), data.labels, _HARD),
         "eps": found.relative_eps,
         "perplexity": float(sizes.mean()),
-        "spread": judge.spread(sizes),
+        "spread": relative_deviation(sizes),
     }
     if seed > 0:
-        return {"marks": said}
-    drawn = judge.picture(found.matrix, data.labels, parameters.n_values)
-    drawn["vectors"] = judge.rounded(functions, 4)
-    return {
-        "marks": said,
-        "drawn": drawn | {"eps": found.relative_eps} | layout,
-    }
-
-
-def _layout(parameters: Parameters, found: Affinity) -> dict[str, Any]:
-    model = DiffusionMap(parameters.n_components, affinity="precomputed")
-    return {"layout": judge.rounded(mds_layout(model.fit_transform(found.matrix)), 4)}
+        return {"marks": marks}
+    drawn = picture(found.matrix, data.labels, parameters.n_values)
+    drawn["vectors"] = rounded(functions, 4)
+    return {"marks": marks, "drawn": drawn | {"eps": found.relative_eps, "layout": layout}}
 
 
 def _ones(
     parameters: Parameters, method: str, seed: int, target: float | None = None
 ) -> dict[str, Any]:
     """The ones alone: layout of their diffusion components, and its correlation with the slant."""
-    data = _ones_of(parameters, seed)
-    found = judge.matched(method, data.X, target)
-    drawn = _layout(parameters, found)
-    Y = np.asarray(drawn["layout"])
-    said = {
+    data = _only_ones(parameters, seed)
+    found = matched(method, data.X, target)
+    layout = _layout(parameters, found)
+    Y = np.asarray(layout)
+    marks = {
         "slant": abs(float(np.corrcoef(Y[:, 0], data.slant)[0, 1])),
         "slant_both": float(np.sqrt(explained(Y, data.slant))),
         "perplexity": float(perplexity(found).mean()),
     }
-    drawn |= {"slant": judge.rounded(data.slant, 4)}
-    return {"marks": said} | ({"drawn": drawn} if seed == 0 else {})
+    if seed > 0:
+        return {"marks": marks}
+    return {"marks": marks, "drawn": {"layout": layout, "slant": rounded(data.slant, 4)}}
+
+
+def _layout(parameters: Parameters, found: Affinity) -> Any:
+    """Diffusion components in the plane, by MDS."""
+    model = DiffusionMap(parameters.n_components, affinity="precomputed")
+    return rounded(mds_layout(model.fit_transform(found.matrix)), 4)
 
 
 def _small_images(parameters: Parameters) -> Any:
     """Some of the ones, of half the size, over the range of slants."""
-    data = _ones_of(parameters, 0)
+    data = _only_ones(parameters, 0)
     order = np.argsort(data.slant)
     rows = order[np.linspace(0, len(order) - 1, min(parameters.n_drawn, len(order))).astype(int)]
-    small = data.images[rows].reshape(-1, _SMALL, 2, _SMALL, 2).mean(axis=(2, 4))
-    return {"rows": rows.tolist(), "pixels": judge.rounded(small, 2)}
+    small = data.images[rows].reshape(-1, _SIDE, 2, _SIDE, 2).mean(axis=(2, 4))
+    return {"rows": rows.tolist(), "pixels": rounded(small, 2)}
+
+
+def eigenvector_marks(vectors: FloatArray, labels: IntArray) -> dict[str, float]:
+    """What single eigenvectors show of digits: which they separate, and within which they vary.
+
+    Parameters
+    ----------
+    vectors : (n, 7) the eigenvectors v_2 ... v_8.
+    labels : (n,) digits, among them 1, 2, 7 and 9.
+
+    Returns
+    -------
+    ones_23, twos_23, ones_234, twos_234, ones_5 : share of the indicator of the 1s or the 2s that
+        the eigenvectors of these numbers explain.
+    within_ones_4 : share of the variance of v_4 that is among the 1s; a quarter by chance.
+    apart_8, apart_best : area under the ROC curve of 7s against 9s, by v_8 and by the best.
+    """
+    areas = separation(vectors, labels)
+    return {
+        "ones_23": explained(vectors[:, :2], labels == 1),
+        "twos_23": explained(vectors[:, :2], labels == 2),
+        "ones_234": explained(vectors[:, :3], labels == 1),
+        "twos_234": explained(vectors[:, :3], labels == 2),
+        "ones_5": explained(vectors[:, 3:4], labels == 1),
+        "within_ones_4": variance_within(vectors[:, 2], labels == 1),
+        "apart_8": areas[6],
+        "apart_best": max(areas),
+    }
+
+
+def explained(V: FloatArray, values: Any) -> float:
+    """The share of the variance of values that a linear function of V explains.
+
+    Examples
+    --------
+    >>> explained(np.array([[0.0], [0.0], [2.0], [2.0]]), [False, False, True, True])
+    1.0
+    """
+    y = np.asarray(values, dtype=np.float64)
+    A = np.column_stack([np.ones(len(y)), V])
+    left = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
+    return round(1 - float(left @ left) / float(np.square(y - y.mean()).sum()), 6)
+
+
+def variance_within(v: FloatArray, chosen: Any) -> float:
+    """The share of the sum of squares of v about its mean that the chosen rows have about theirs.
+
+    Examples
+    --------
+    >>> variance_within(np.array([0.0, 0.0, 1.0, -1.0]), np.array([False, False, True, True]))
+    1.0
+    """
+    part = v[chosen]
+    return float(np.square(part - part.mean()).sum() / np.square(v - v.mean()).sum())
+
+
+def separation(vectors: FloatArray, labels: IntArray) -> list[float]:
+    """How well each column separates 7s from 9s: area under the ROC curve, 0.5 by chance.
+
+    Examples
+    --------
+    >>> separation(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([7, 9]))
+    [1.0, 0.5]
+    """
+    hard = np.isin(labels, _HARD)
+    truth = labels[hard] == _HARD[0]
+    found = [float(roc_auc_score(truth, v)) for v in vectors[hard].T]
+    return [max(auc, 1 - auc) for auc in found]
+
+
+def own_kind(Y: FloatArray, labels: IntArray, kinds: tuple[int, ...], k: int = 15) -> float:
+    """Of the points of some kinds, the share with more than half of k neighbors of their own kind.
+
+    Neighbors are the nearest points among those of these kinds.
+
+    Examples
+    --------
+    >>> Y = np.arange(40.0)[:, None]
+    >>> own_kind(Y, np.repeat([7, 9], 20), (7, 9), k=5) > 0.9
+    True
+    >>> own_kind(Y, np.tile([7, 9], 20), (7, 9), k=5) < 0.1
+    True
+    """
+    chosen = np.isin(labels, kinds)
+    Y, labels = Y[chosen], labels[chosen]
+    k = min(k, len(Y) - 1)
+    near = NearestNeighbors(n_neighbors=k).fit(Y).kneighbors(return_distance=False)
+    own = (labels[near] == labels[:, None]).mean(axis=1)
+    return float((own > 1 / 2).mean())
+
+
+def claims(numbers: Numbers) -> list[Claim]:
+    """Perplexities and eigenvectors, curves, layouts."""
+    all_digits = {m: _Marks(numbers["all"], m) for m in PROJECTIONS}
+    ones = {m: _Marks(numbers["ones"], m) for m in PROJECTIONS}
+    return [
+        _claim_on_perplexities(all_digits["QOT"], all_digits["EOT"]),
+        *_claims_on_qot_vectors(all_digits["QOT"]),
+        *_claims_on_eot_vectors(all_digits["EOT"]),
+        *_claims_on_curves(numbers["scores"]),
+        *_claims_on_layouts(all_digits["QOT"], all_digits["EOT"]),
+        *_claims_on_slant(ones["QOT"], ones["EOT"]),
+    ]
+
+
+class _Marks:
+    """The numbers of one method over samples."""
+
+    def __init__(self, rows: Rows, method: str) -> None:
+        self._rows = [row for row in rows if row["method"] == method]
+
+    def mean(self, key: str) -> float:
+        return float(np.mean([row[key] for row in self._rows]))
+
+    def in_words(self, key: str) -> str:
+        """Mean and range."""
+        values = [row[key] for row in self._rows]
+        return f"{np.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def _claim_on_perplexities(qot: _Marks, eot: _Marks) -> Claim:
+    holds = eot.mean("spread") > qot.mean("spread")
+    return Claim(
+        "there is more variability in the perplexities for the EOT affinities",
+        "more",
+        f"deviation / mean: QOT {qot.in_words('spread')}, EOT {eot.in_words('spread')}",
+        "mean of deviation / mean of the perplexities larger for EOT",
+        holds,
+        unless(holds, f"QOT {qot.mean('spread'):.2f}, EOT {eot.mean('spread'):.2f}"),
+    )
+
+
+def _claims_on_qot_vectors(qot: _Marks) -> list[Claim]:
+    less = min(qot.mean("ones_23"), qot.mean("twos_23"))
+    within = qot.mean("within_ones_4")
+    return [
+        Claim(
+            "v_2, v_3 distinguish the 1s and 2s",
+            "by QOT",
+            f"share of their indicators that v_2, v_3 explain: 1s {qot.in_words('ones_23')}, 2s "
+            f"{qot.in_words('twos_23')}",
+            f"mean at least {_EXPLAINED} for both digits",
+            less >= _EXPLAINED,
+            unless(less >= _EXPLAINED, f"the less known digit has {less:.2f}"),
+        ),
+        Claim(
+            "v_4 identifies variability among the 1s",
+            "by QOT",
+            f"share of the variance of v_4 that is among the 1s: {qot.in_words('within_ones_4')}",
+            "mean at least 0.5; a quarter is chance",
+            within >= 0.5,
+            unless(within >= 0.5, f"{1 - within:.0%} of its variance is elsewhere"),
+        ),
+    ]
+
+
+def _claims_on_eot_vectors(eot: _Marks) -> list[Claim]:
+    most = max(("ones_234", "twos_234"), key=eot.mean)
+    noise = eot.mean(most) <= _NOISE
+    distinguished = eot.mean("ones_5") >= _EXPLAINED
+    digit = {"ones_234": "1s", "twos_234": "2s"}[most]
+    return [
+        Claim(
+            "In contrast, we find that the leading EOT eigenvectors v_2-v_4 consist predominantly "
+            "of noise",
+            "noise",
+            f"share of the same indicators that v_2 ... v_4 explain: 1s {eot.in_words('ones_234')},"
+            f" 2s {eot.in_words('twos_234')}",
+            f"mean at most {_NOISE} for both digits",
+            noise,
+            unless(noise, f"they explain {eot.mean(most):.2f} of the indicator of the {digit}"),
+        ),
+        Claim(
+            "with v_5 distinguishing the 1s",
+            "by EOT",
+            f"share of the indicator of the 1s that v_5 explains: {eot.in_words('ones_5')}",
+            f"mean at least {_EXPLAINED}",
+            distinguished,
+            unless(
+                distinguished,
+                f"v_5 explains {eot.mean('ones_5'):.2f}, v_2 ... v_4 together "
+                f"{eot.mean('ones_234'):.2f}",
+            ),
+        ),
+    ]
+
+
+def _claims_on_curves(rows: Rows) -> list[Claim]:
+    information, angle = curves_of(rows, "nmi"), curves_of(rows, "angle")
+    best = {m: float(information[m].mean(axis=0).max()) for m in MAIN_METHODS}
+    least = {m: float(angle[m].mean(axis=0).min()) for m in MAIN_METHODS}
+    threshold = _GOOD * max(best["QOT"], best["EOT"])
+    losses = {m: -values for m, values in information.items()}
+    eps = parameters_of(rows, "QOT")
+    wide, narrow = (good_decades(losses, m, eps, -threshold) for m in PROJECTIONS)
+    apart = abs(best["QOT"] - best["EOT"])
+    lead = min(best["QOT"], best["EOT"]) - best["k-NN"]
+    ratio = min(least["EOT"], least["k-NN"]) / least["QOT"]
+    similar, wider = apart <= 0.1 <= lead, wide > 0 and wide >= 2 * narrow
+    return [
+        Claim(
+            "both QOT and EOT perform similarly and outperform k-NN by a significant margin in "
+            "terms of NMI",
+            "similar; better",
+            f"best NMI {by_method(best)}",
+            "best NMI of QOT and EOT within 0.1, both at least 0.1 above k-NN",
+            similar,
+            unless(similar, f"{apart:.2f} apart, and {lead:.2f} above k-NN"),
+        ),
+        Claim(
+            "EOT yields good performance only for a narrow range of eps, while QOT is stable "
+            "across a much wider range of parameter values",
+            "much wider",
+            f"NMI above {threshold:.2f} over {wide:.1f} (QOT) and {narrow:.1f} (EOT) decades",
+            f"NMI above {_GOOD} of the best over at least twice as many decades",
+            wider,
+            unless(wider, f"{wide:.1f} decades against {narrow:.1f}"),
+        ),
+        Claim(
+            "In terms of eigenspace angle ..., QOT outperforms both k-NN and EOT by a significant "
+            "margin",
+            "significant",
+            f"best angle {by_method(least)}",
+            "best angle of EOT and of k-NN at least 1.2 times that of QOT",
+            ratio >= 1.2,
+            unless(ratio >= 1.2, f"the next has {ratio:.2f} times the angle of QOT"),
+        ),
+    ]
+
+
+def _claims_on_layouts(qot: _Marks, eot: _Marks) -> list[Claim]:
+    found = {key: qot.mean(key) for key in ("own_kind", "apart_best", "apart_8")}
+    mixed = eot.mean("own_kind") <= 0.6
+    return [
+        Claim(
+            "with the QOT affinities a clear separation between 7s and 9s is achieved",
+            "clear",
+            "share of 7s and 9s most of whose 15 nearest among these in the layout are of their "
+            f"kind: {qot.in_words('own_kind')}",
+            "mean at least 0.9; a half is chance",
+            found["own_kind"] >= 0.9,
+            unless(
+                found["own_kind"] >= 0.9,
+                f"the mean is {found['own_kind']:.2f}; the best of v_2 ... v_8 in each sample has "
+                f"an area under the ROC curve of {qot.in_words('apart_best')}, EOT's "
+                f"{eot.in_words('apart_best')}",
+            ),
+        ),
+        Claim(
+            "for the EOT affinities they are superimposed",
+            "superimposed",
+            f"the same share: {eot.in_words('own_kind')}",
+            "mean at most 0.6",
+            mixed,
+            unless(
+                mixed,
+                f"the mean is {eot.mean('own_kind'):.2f}, and that of QOT {found['own_kind']:.2f}",
+            ),
+        ),
+        Claim(
+            "for QOT, v_8 clearly separates 7s and 9s",
+            "v_8",
+            f"area under the ROC curve of v_8: {qot.in_words('apart_8')}",
+            "mean at least 0.9",
+            found["apart_8"] >= 0.9,
+            unless(
+                found["apart_8"] >= 0.9,
+                f"v_8 has {found['apart_8']:.2f}, the best of v_2 ... v_8 in each sample "
+                f"{found['apart_best']:.2f}",
+            ),
+        ),
+    ]
+
+
+def _claims_on_slant(qot: _Marks, eot: _Marks) -> list[Claim]:
+    first = qot.mean("slant")
+    left = {m: 1 - marks.mean("slant_both") ** 2 for m, marks in (("QOT", qot), ("EOT", eot))}
+    ratio = left["EOT"] / left["QOT"]
+    return [
+        Claim(
+            "the QOT affinities produce a clear 1-dimensional embedded structure along which the "
+            "progressive change in angle is apparent",
+            "apparent",
+            f"correlation of the first coordinate with the slant: {qot.in_words('slant')}; of both "
+            f"{qot.in_words('slant_both')}",
+            "first coordinate: mean at least 0.9",
+            first >= 0.9,
+            unless(
+                first >= 0.9,
+                f"the first coordinate leaves {1 - first**2:.0%} of the variance of the slant, "
+                f"both coordinates {left['QOT']:.0%}",
+            ),
+        ),
+        Claim(
+            "In contrast, the EOT affinities produce a much noisier embedding",
+            "much noisier",
+            f"correlation of the first coordinate: {eot.in_words('slant')}; of both "
+            f"{eot.in_words('slant_both')}",
+            "share of the variance of the slant that both coordinates leave over at least "
+            f"{_NOISIER} times that of QOT, by means",
+            ratio >= _NOISIER,
+            unless(
+                ratio >= _NOISIER,
+                f"{ratio:.2f} times: the first coordinate of EOT ({eot.mean('slant'):.2f}) says "
+                f"less than QOT's ({first:.2f}), both together {eot.mean('slant_both'):.2f} "
+                f"(QOT {qot.mean('slant_both'):.2f})",
+            ),
+        ),
+    ]
+
+
+def draw(numbers: Numbers) -> dict[str, Any]:
+    """The panels (a) to (c), and (d), as two figures."""
+    with paper_style() as plt:
+        return {"": _draw_affinities(plt, numbers), "layouts": _draw_layouts(plt, numbers)}
+
+
+def _draw_affinities(plt: Any, numbers: Numbers) -> Any:
+    figure = plt.figure(figsize=(13, 9.4), layout="constrained")
+    top, middle, bottom = figure.subfigures(3, 1, height_ratios=(1.2, 1, 1.2))
+    title = f"{len(numbers['shown']['labels'])} images"
+    draw_overview(top, middle, numbers, title, "images, by digit")
+    for axes, letter, key in zip(bottom.subplots(1, 2), "gh", ("nmi", "angle"), strict=True):
+        draw_scores(axes, numbers["score_bands"], key)
+        panel(axes, letter, {"nmi": "spectral clustering", "angle": "eigenspaces"}[key])
+        axes.legend(fontsize=8)
+    return figure
+
+
+def _draw_layouts(plt: Any, numbers: Numbers) -> Any:
+    figure, panels = plt.subplots(1, 4, figsize=(17, 4.4), layout="constrained")
+    shown = numbers["shown"]
+    for axes, letter, method in zip(panels[:2], "ab", PROJECTIONS, strict=True):
+        inside = within_limits(axes, shown[method]["layout"])
+        draw_points(axes, inside, shown["labels"], legend=method == "QOT")
+        axes.set(xlabel="MDS 1", ylabel="MDS 2")
+        panel(axes, letter, f"{method}: all digits")
+    correlations = {row["method"]: row["slant"] for row in numbers["ones"] if row["seed"] == 0}
+    for axes, letter, method in zip(panels[2:], "cd", PROJECTIONS, strict=True):
+        drawn = _draw_slants(axes, numbers["slants"][method], numbers["images"])
+        panel(axes, letter, f"{method}: the ones, |r| = {correlations[method]:.2f}")
+    figure.colorbar(drawn, ax=panels[-1], label="slant (rad)")
+    return figure
+
+
+def _draw_slants(axes: Any, ones: dict[str, Any], images: dict[str, Any]) -> Any:
+    """The layout of the ones colored by slant; some of them are drawn above, with a line to it."""
+    boxes = load_extra("matplotlib.offsetbox", "plot")
+    inside = within_limits(axes, ones["layout"])
+    drawn = axes.scatter(*inside.T, c=ones["slant"], s=14, cmap=SEQUENTIAL)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.35 * (high - low))
+    rows = np.asarray(images["rows"])
+    order = np.argsort(inside[rows, 0])
+    places = np.linspace(0.04, 0.96, len(rows))
+    for k, place in zip(order, places, strict=True):
+        small = np.asarray(images["pixels"][k])
+        ink = np.zeros((*small.shape, 4))
+        ink[..., 3] = small
+        box = boxes.AnnotationBbox(
+            boxes.OffsetImage(ink, zoom=1.4),
+            inside[rows[k]],
+            xybox=(place, 0.9 if k % 2 else 0.97),
+            boxcoords="axes fraction",
+            frameon=False,
+            pad=0,
+            arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.6},
+        )
+        axes.add_artist(box)
+    axes.set(xticks=[], yticks=[], xlabel="MDS 1", ylabel="MDS 2")
+    return drawn
 
 
 EXPERIMENT = Experiment(
@@ -171,4 +567,5 @@ EXPERIMENT = Experiment(
     Parameters(n=60, eps=eps_grid(7), k=(5, 10, 20), n_seeds=1),
     run,
     claims,
+    draw,
 )

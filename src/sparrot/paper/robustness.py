@@ -22,14 +22,16 @@ import numpy as np
 from sparrot._types import FloatArray
 from sparrot.affinity import eot, gaussian, qot
 from sparrot.datasets import make_spiral
-from sparrot.paper._bands import bands
-from sparrot.paper._frame import Claim, Experiment, Numbers, unless
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
+from sparrot.paper._figures import STYLES, draw_band, panel, paper_style
+from sparrot.paper._records import Rows, bands
 from sparrot.paper._work import Work
 from sparrot.spectral import symmetric_normalization
 
 _TOL = 1e-10
 _HIGH = 1000  # dimensions from which the decay is fitted
 _CLOSE = 0.05  # to the slope -1/2
+_FLOOR = 1e-13  # what is smaller is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +60,14 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     }
     found = work.each(units)
 
-    def rows(kind: str) -> list[dict[str, Any]]:
+    def rows(kind: str) -> Rows:
         return [row for name, rows in found.items() if name.startswith(kind) for row in rows]
 
     numbers: Numbers = {kind: rows(kind) for kind in ("rank-one", "contraction", "noise")}
     return numbers | {"noise_bands": bands(numbers["noise"], ("affinity", "p"), "change")}
 
 
-def _rank_one(parameters: Parameters, seed: int) -> list[dict[str, Any]]:
+def _rank_one(parameters: Parameters, seed: int) -> Rows:
     """The relative change of each affinity under costs plus `eta_i + eta_j`."""
     C, mean = _costs(parameters.n)
     rng = np.random.default_rng(seed)
@@ -79,7 +81,7 @@ def _rank_one(parameters: Parameters, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _contraction(parameters: Parameters, seed: int) -> list[dict[str, Any]]:
+def _contraction(parameters: Parameters, seed: int) -> Rows:
     """`eps |W(C) - W(C + E)|_F / |E|_F` for symmetric Gaussian E of several sizes."""
     C, mean = _costs(parameters.n)
     rng = np.random.default_rng(seed)
@@ -96,7 +98,7 @@ def _contraction(parameters: Parameters, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _noise(parameters: Parameters, p: int, seed: int) -> list[dict[str, Any]]:
+def _noise(parameters: Parameters, p: int, seed: int) -> Rows:
     """The relative change of each affinity under noise in p dimensions."""
     spiral = make_spiral(parameters.n, 3)
     C, mean = _costs(parameters.n)
@@ -179,7 +181,7 @@ def claims(numbers: Numbers) -> list[Claim]:
             unless(equal, f"the largest change is {worst['QOT']:.0e}"),
         ),
         Claim(
-            "conventional normalization approaches ... do not in general have the capacity to "
+            "conventional normalisation approaches ... do not in general have the capacity to "
             "remove this type of rank-1 noise",
             "not removed",
             f"relative change >= {least:.2f} (Gaussian, symmetric normalization)",
@@ -199,7 +201,8 @@ def claims(numbers: Numbers) -> list[Claim]:
             "[the affinity of noisy data in p dimensions is O_p(p^(-1/2)) from that of the clean, "
             "as a formula]",
             "slope -1/2",
-            f"slope {_said(slope)} from p = {_HIGH:,} on (normalized Gaussian {_said(left)})",
+            f"slope {_slope_in_words(slope)} from p = {_HIGH:,} on (normalized Gaussian "
+            f"{_slope_in_words(left)})",
             f"slope of log mean change over log p, fitted at p >= {_HIGH:,}, within {_CLOSE} of "
             "-1/2",
             decays,
@@ -210,7 +213,7 @@ def claims(numbers: Numbers) -> list[Claim]:
     ]
 
 
-def decay(rows: list[dict[str, Any]], affinity: str) -> float | None:
+def decay(rows: Rows, affinity: str) -> float | None:
     """Slope of the logarithm of the mean change over the logarithm of p, where p is large."""
     dimensions = sorted({row["p"] for row in rows if row["p"] >= _HIGH})
     if len(dimensions) < 2:
@@ -222,8 +225,56 @@ def decay(rows: list[dict[str, Any]], affinity: str) -> float | None:
     return float(np.polyfit(np.log(dimensions), np.log(means), 1)[0])
 
 
-def _said(slope: float | None) -> str:
+def _slope_in_words(slope: float | None) -> str:
     return "-" if slope is None else f"{slope:.2f}"
+
+
+def draw(numbers: Numbers) -> dict[str, Any]:
+    """Invariance, contraction, and decay with the dimension."""
+    with paper_style() as plt:
+        figure, panels = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
+        _draw_rank_one(panels[0], numbers["rank-one"])
+        _draw_contraction(panels[1], numbers["contraction"])
+        _draw_noise(panels[2], numbers["noise_bands"])
+    return {"": figure}
+
+
+def _draw_rank_one(axes: Any, rows: Rows) -> None:
+    names = list(dict.fromkeys(row["affinity"] for row in rows))
+    for k, name in enumerate(names):
+        changes = [max(row["change"], _FLOOR) for row in rows if row["affinity"] == name]
+        offsets = k + np.linspace(-0.15, 0.15, len(changes))
+        style = STYLES[name]
+        face = style.get("mfc", style["color"])
+        axes.scatter(offsets, changes, s=26, marker=style["marker"], c=face, ec=style["color"])
+    axes.set(yscale="log", ylabel=r"$|W - \tilde W|_F\ /\ |W|_F$", xlim=(-0.5, len(names) - 0.5))
+    axes.set_xticks(range(len(names)), names)
+    panel(axes, "a", r"costs plus $\eta_i + \eta_j$")
+
+
+def _draw_contraction(axes: Any, rows: Rows) -> None:
+    bounds, changes = ([row[key] for row in rows] for key in ("bound", "change"))
+    axes.scatter(bounds, changes, color=STYLES["QOT"]["color"], s=20, label="QOT")
+    ends = [min(changes) / 2, max(bounds)]
+    axes.plot(ends, ends, color="black", linewidth=0.9, linestyle=":", label="the bound")
+    axes.set(xscale="log", yscale="log")
+    axes.set(xlabel=r"$|E|_F\ /\ \varepsilon$", ylabel=r"$|W(C) - W(C + E)|_F$")
+    axes.legend(loc="upper left")
+    panel(axes, "b", "any perturbation E")
+
+
+def _draw_noise(axes: Any, rows: Rows) -> None:
+    for name in dict.fromkeys(row["affinity"] for row in rows):
+        draw_band(axes, [row for row in rows if row["affinity"] == name], "p", STYLES[name], name)
+    first = next(row for row in rows if row["affinity"] == "QOT")
+    p = np.unique([row["p"] for row in rows])
+    guide = first["mean"] * np.sqrt(first["p"] / p)
+    axes.plot(p, guide, color="black", linewidth=0.9, linestyle=":", label=r"$p^{-1/2}$")
+    axes.set(
+        xscale="log", yscale="log", xlabel="dimension p", ylabel=r"$|W - \tilde W|_F\ /\ |W|_F$"
+    )
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    panel(axes, "c", "heteroskedastic noise")
 
 
 EXPERIMENT = Experiment(
@@ -233,4 +284,5 @@ EXPERIMENT = Experiment(
     Parameters(n=200, dimensions=(100, 300, 1000, 3000), n_seeds=3),
     run,
     claims,
+    draw,
 )

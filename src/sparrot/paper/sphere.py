@@ -17,7 +17,9 @@ from scipy.special import gamma
 from sparrot.affinity import qot_path
 from sparrot.datasets import make_sphere
 from sparrot.geometry import potential_exponent, potential_level, scaling_exponent
-from sparrot.paper._frame import Claim, Experiment, Numbers, unless
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
+from sparrot.paper._figures import BLACK, BLUE, SKY, panel, paper_style
+from sparrot.paper._records import Rows
 from sparrot.paper._work import Work
 
 _FEWEST = 15.0  # neighbors a row
@@ -37,13 +39,11 @@ class Parameters:
 
 def run(parameters: Parameters, work: Work) -> Numbers:
     """The mean potential for each dimension, eps and seed, and the exponents."""
-    units = {
-        f"{d}-{seed}": partial(_potentials, parameters, d, seed)
-        for d in parameters.dimensions
-        for seed in range(parameters.n_seeds)
-    }
-    rows = [row for rows in work.each(units).values() for row in rows]
     keys = [(d, seed) for d in parameters.dimensions for seed in range(parameters.n_seeds)]
+    found = work.each(
+        {f"{d}-{seed}": partial(_potentials, parameters, d, seed) for d, seed in keys}
+    )
+    rows = [row for rows in found.values() for row in rows]
     exponents = [{"d": d, "seed": s, "exponent": _exponent(rows, d, s)} for d, s in keys]
     return {
         "potentials": rows,
@@ -52,7 +52,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     }
 
 
-def _potentials(parameters: Parameters, d: int, seed: int) -> list[dict[str, Any]]:
+def _potentials(parameters: Parameters, d: int, seed: int) -> Rows:
     n = parameters.n
     X = make_sphere(n, d, random_state=seed)
     mean_cost = float(np.square(X - X.mean(axis=0)).sum(axis=1).mean())
@@ -69,12 +69,12 @@ def _potentials(parameters: Parameters, d: int, seed: int) -> list[dict[str, Any
     return rows
 
 
-def _exponent(rows: list[dict[str, Any]], d: int, seed: int) -> float:
+def _exponent(rows: Rows, d: int, seed: int) -> float:
     chosen = [row for row in rows if (row["d"], row["seed"]) == (d, seed) and row["fitted"]]
     return scaling_exponent([row["eps"] for row in chosen], [row["u"] for row in chosen])
 
 
-def _mean_exponent(exponents: list[dict[str, Any]], d: int) -> dict[str, Any]:
+def _mean_exponent(exponents: Rows, d: int) -> dict[str, Any]:
     values = [row["exponent"] for row in exponents if row["d"] == d]
     mean, deviation = float(np.mean(values)), float(np.std(values))
     return {"d": d, "mean": mean, "deviation": deviation, "theory": potential_exponent(d)}
@@ -83,20 +83,50 @@ def _mean_exponent(exponents: list[dict[str, Any]], d: int) -> dict[str, Any]:
 def claims(numbers: Numbers) -> list[Claim]:
     """The exponent of each dimension."""
     several = len({row["seed"] for row in numbers["exponents"]}) > 1
-    return [
-        Claim(
-            f"Our empirical findings agree with the exponent 2/(2 + d) [d = {row['d']}]",
-            f"{row['theory']:.3f}",
-            f"{row['mean']:.3f}" + (f" +- {row['deviation']:.3f}" if several else ""),
-            "mean of the fitted exponents within 10 % of 2/(2 + d)",
-            abs(row["mean"] - row["theory"]) <= 0.1 * row["theory"],
-            unless(
-                abs(row["mean"] - row["theory"]) <= 0.1 * row["theory"],
-                f"{row['mean'] / row['theory'] - 1:+.0%} off",
-            ),
+    return [_claim_exponent(row, several) for row in numbers["mean_exponents"]]
+
+
+def _claim_exponent(row: dict[str, Any], several: bool) -> Claim:
+    holds = abs(row["mean"] - row["theory"]) <= 0.1 * row["theory"]
+    return Claim(
+        f"Our empirical findings agree with the exponent 2/(2 + d) [d = {row['d']}]",
+        f"{row['theory']:.3f}",
+        f"{row['mean']:.3f}" + (f" +- {row['deviation']:.3f}" if several else ""),
+        "mean of the fitted exponents within 10 % of 2/(2 + d)",
+        holds,
+        unless(holds, f"{row['mean'] / row['theory'] - 1:+.0%} off"),
+    )
+
+
+def draw(numbers: Numbers) -> dict[str, Any]:
+    """Mean potential against eps, one panel a dimension."""
+    found = numbers["mean_exponents"]
+    with paper_style() as plt:
+        figure, panels = plt.subplots(
+            1, len(found), figsize=(4.3 * len(found), 3.8), layout="constrained"
         )
-        for row in numbers["mean_exponents"]
-    ]
+        for letter, of, axes in zip("abcdef", found, panels, strict=False):
+            d = of["d"]
+            _draw_potentials(axes, [r for r in numbers["potentials"] if r["d"] == d and r["u"] > 0])
+            panel(axes, letter, f"d = {d}: exponent {of['mean']:.3f}, theory {of['theory']:.3f}")
+            axes.set(xscale="log", yscale="log", xlabel=r"$\varepsilon$")
+        panels[0].set_ylabel(r"mean potential $\overline{u}$")
+        panels[0].legend(loc="upper left")
+    return {"": figure}
+
+
+def _draw_potentials(axes: Any, rows: Rows) -> None:
+    """Every solve, those that are fitted, and the theory."""
+    for fitted, label, style in (
+        (False, "solved", {"color": SKY, "s": 10}),
+        (True, "fitted", {"color": BLUE, "s": 22}),
+    ):
+        chosen = [row for row in rows if row["fitted"] is fitted]
+        axes.scatter(
+            [row["eps"] for row in chosen], [row["u"] for row in chosen], label=label, **style
+        )
+    theory = sorted({(row["eps"], row["theory"]) for row in rows})
+    axes.plot(*zip(*theory, strict=True), color=BLACK, linestyle=":", label="first order")
 
 
 EXPERIMENT = Experiment(
@@ -106,4 +136,5 @@ EXPERIMENT = Experiment(
     Parameters(n=500, powers=(0.0, 5.0), n_eps=31, n_seeds=1),
     run,
     claims,
+    draw,
 )

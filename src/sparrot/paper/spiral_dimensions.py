@@ -9,11 +9,20 @@ from typing import Any
 import numpy as np
 
 from sparrot.datasets import make_spiral
-from sparrot.paper import _angles as judge
-from sparrot.paper._bands import bands
-from sparrot.paper._frame import Claim, Experiment, Numbers
+from sparrot.paper._experiment import Claim, Experiment, Numbers
+from sparrot.paper._figures import ANGLE_LABELS, draw_angles, panel, paper_style
+from sparrot.paper._methods import BY_NEIGHBORS, METHODS, PROJECTIONS, eps_grid, slug
+from sparrot.paper._records import Rows, bands, curves_of, listed
+from sparrot.paper._spiral_angles import (
+    JUDGES,
+    Finding,
+    angle_records,
+    angles,
+    best_angle,
+    claim_by_both,
+    reference,
+)
 from sparrot.paper._work import Work
-from sparrot.paper.spiral_claims import Measured, by_both
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,76 +32,96 @@ class Parameters:
     n: int = 1000
     dimensions: tuple[int, ...] = (50, 100, 250, 1000)
     noise: tuple[float, float] = (0.05, 0.95)
-    eps: tuple[float, ...] = judge.eps_grid(25)
+    eps: tuple[float, ...] = eps_grid(25)
     k: tuple[int, ...] = tuple(range(5, 126, 10))
     n_seeds: int = 2
 
     def of(self, method: str) -> tuple[float, ...]:
         """The range of a method's parameter."""
-        return self.k if method in judge.BY_NEIGHBOURS else self.eps
+        return self.k if method in BY_NEIGHBORS else self.eps
 
 
 def run(parameters: Parameters, work: Work) -> Numbers:
     """Angles of every method, for each number of dimensions."""
     keys = [
-        (d, m, s)
-        for d in parameters.dimensions
-        for s in range(parameters.n_seeds)
-        for m in judge.METHODS
+        (d, m, s) for d in parameters.dimensions for s in range(parameters.n_seeds) for m in METHODS
     ]
-    units = {f"{d}-{judge.slug(m)}-{s}": partial(_angles, parameters, d, m, s) for d, m, s in keys}
+    units = {f"{d}-{slug(m)}-{s}": partial(_angles, parameters, d, m, s) for d, m, s in keys}
     found = dict(zip(keys, work.each(units).values(), strict=True))
-    ranges = {m: parameters.of(m) for m in judge.METHODS}
+    ranges = {m: parameters.of(m) for m in METHODS}
     rows = [
         {"d": d} | row
         for d in parameters.dimensions
-        for row in judge.table({(m, s): v for (e, m, s), v in found.items() if e == d}, ranges)
+        for row in angle_records({(m, s): v for (e, m, s), v in found.items() if e == d}, ranges)
     ]
     return {
         "eps": list(parameters.eps),
         "k": list(parameters.k),
         "angles": rows,
-        "angle_bands": bands(rows, ("d", "method", "parameter"), *judge.JUDGES),
+        "angle_bands": bands(rows, ("d", "method", "parameter"), *JUDGES),
     }
 
 
 def _angles(parameters: Parameters, d: int, method: str, seed: int) -> list[dict[str, float]]:
     spiral = make_spiral(parameters.n, d, noise=parameters.noise, random_state=seed)
-    return judge.angles(method, spiral.X, parameters.of(method), judge.reference(spiral))
+    return angles(method, spiral.X, parameters.of(method), reference(spiral))
 
 
 def claims(numbers: Numbers) -> list[Claim]:
     """The caption of the supplementary figure."""
     return [
-        by_both(
+        claim_by_both(
             "performance of bistochastic, hollow methods (both L2 and entropic) improves as d "
             "increases",
             "improves",
             "best angle falls from each d to the next, for QOT and for EOT",
-            partial(_improves, numbers["angles"]),
+            partial(_improvement, numbers["angles"]),
         )
     ]
 
 
-def _improves(rows: list[dict[str, Any]], key: str) -> Measured:
+def _improvement(rows: Rows, judge: str) -> Finding:
     dimensions = sorted({row["d"] for row in rows})
-    curves = [judge.curves_of([row for row in rows if row["d"] == d], key) for d in dimensions]
-    best = {m: [judge.best(c, m) for c in curves] for m in ("QOT", "EOT")}
+    curves = [curves_of([row for row in rows if row["d"] == d], judge) for d in dimensions]
+    best = {m: [best_angle(c, m) for c in curves] for m in PROJECTIONS}
     rises = {m: float(np.diff(values).max()) for m, values in best.items()}
-    said = "; ".join(f"{m} " + ", ".join(f"{v:.2f}" for v in best[m]) for m in best)
     worst = max(rises, key=lambda m: rises[m])
-    return Measured(
-        f"best angle {said} at d = {', '.join(map(str, dimensions))}",
+    falls = "; ".join(f"{m} {listed(values, '.2f')}" for m, values in best.items())
+    return Finding(
+        f"best angle {falls} at d = {listed(dimensions)}",
         max(rises.values()) < 0,
         f"that of {worst} changes by {rises[worst]:+.3f} at one step",
     )
+
+
+def draw(numbers: Numbers) -> dict[str, Any]:
+    """Angles over the parameter: one row a dimension, the paper's judge and whole pairs."""
+    dimensions = sorted({row["d"] for row in numbers["angles"]})
+    with paper_style() as plt:
+        figure, panels = plt.subplots(
+            len(dimensions),
+            2,
+            figsize=(12, 3.5 * len(dimensions)),
+            sharey=True,
+            layout="constrained",
+        )
+        for row, d in zip(panels, dimensions, strict=True):
+            for axes, judge in zip(row, ANGLE_LABELS, strict=True):
+                draw_angles(axes, [r for r in numbers["angle_bands"] if r["d"] == d], judge)
+        panels[0, 1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        judges = ["the paper's judge", "whole pairs"] * len(dimensions)
+        places = zip("abcdefgh", panels.flat, np.repeat(dimensions, 2), judges, strict=False)
+        for letter, axes, d, by in places:
+            panel(axes, letter, f"d = {d:,}, {by}")
+    return {"": figure}
 
 
 EXPERIMENT = Experiment(
     "spiral-dimensions",
     "The spiral as the dimension grows",
     Parameters(),
-    Parameters(n=300, dimensions=(50, 250), eps=judge.eps_grid(9), k=(5, 15, 30), n_seeds=1),
+    Parameters(n=300, dimensions=(50, 250), eps=eps_grid(9), k=(5, 15, 30), n_seeds=1),
     run,
     claims,
+    draw,
 )

@@ -21,7 +21,9 @@ import numpy as np
 from sparrot.affinity import qot
 from sparrot.datasets import make_torus
 from sparrot.geometry import laplace_beltrami, potential_level
-from sparrot.paper._frame import Claim, Experiment, Numbers, unless
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
+from sparrot.paper._figures import BLACK, BLUE, SKY, panel, paper_style
+from sparrot.paper._records import Rows
 from sparrot.paper._work import Work
 
 _D = 2
@@ -93,6 +95,39 @@ def _limit() -> float:
     return laplace_beltrami(_DIAGONAL * x, np.diag(_DIAGONAL), tangent, torus.curvature[0])
 
 
+def _means(rows: Rows) -> Rows:
+    """Mean and standard error of the samples, for each alpha and N."""
+    keys = dict.fromkeys((row["alpha"], row["n"]) for row in rows)
+    found = {key: _summary(rows, *key) for key in keys}
+    return [
+        {"alpha": alpha, "n": n, "mean": s.mean, "error": s.error, "count": s.count}
+        for (alpha, n), s in found.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """Number, mean, standard deviation and standard error of the samples at one N."""
+
+    n: int
+    count: int
+    mean: float
+    spread: float
+    error: float
+
+
+def _summaries(rows: Rows, alpha: float) -> list[_Summary]:
+    sizes = sorted({row["n"] for row in rows if row["alpha"] == alpha})
+    return [_summary(rows, alpha, n) for n in sizes]
+
+
+def _summary(rows: Rows, alpha: float, n: int) -> _Summary:
+    values = np.array([r["value"] for r in rows if (r["alpha"], r["n"]) == (alpha, n)])
+    spread = float(values.std(ddof=1))
+    error = spread / float(np.sqrt(len(values)))
+    return _Summary(n, len(values), float(values.mean()), spread, error)
+
+
 def claims(numbers: Numbers) -> list[Claim]:
     """What the paper sees as N grows."""
     rows, limit = numbers["operator"], numbers["limit"]
@@ -100,23 +135,23 @@ def claims(numbers: Numbers) -> list[Claim]:
     found = {alpha: _summaries(rows, alpha) for alpha in alphas}
     inside = [alpha for alpha in alphas if 1 < alpha < 2]
     return [
-        _fixed(found[alphas[-1]], limit),
-        _similar({alpha: found[alpha] for alpha in inside}, limit),
-        _variance(found[inside[0]][-1], found[inside[-1]][-1]),
+        _claim_fixed(found[alphas[-1]], limit),
+        _claim_similar({alpha: found[alpha] for alpha in inside}, limit),
+        _claim_variance(found[inside[0]][-1], found[inside[-1]][-1]),
     ]
 
 
-def _fixed(found: list[_Summary], limit: float) -> Claim:
+def _claim_fixed(found: list[_Summary], limit: float) -> Claim:
     last = found[-1]
     change = abs(last.mean - found[-2].mean) if len(found) > 1 else None
     near = abs(last.mean) < limit / 2 and last.error < 0.1
     holds = None if change is None else bool(near and change <= _SETTLED)
-    said = "" if change is None else f", {change:.2f} from that at N = {found[-2].n:,}"
+    step = "" if change is None else f", {change:.2f} from that at N = {found[-2].n:,}"
     return Claim(
         "when alpha = 2, the quantity ... stabilises around a fixed value close to zero as N "
         "increases",
         "near 0",
-        f"{last.mean:.2f} +- {last.error:.2f} at N = {last.n:,} ({last.count} samples){said}",
+        f"{last.mean:.2f} +- {last.error:.2f} at N = {last.n:,} ({last.count} samples){step}",
         f"mean at the largest N between -{limit / 2:.2g} and {limit / 2:.2g} (the limit for "
         f"smaller alpha is {limit:.2g}), with a standard error below 0.1, and within {_SETTLED} of "
         "the mean at the N before it",
@@ -130,21 +165,22 @@ def _fixed(found: list[_Summary], limit: float) -> Claim:
     )
 
 
-def _similar(found: dict[float, list[_Summary]], limit: float) -> Claim:
+def _claim_similar(found: dict[float, list[_Summary]], limit: float) -> Claim:
     last = {alpha: summaries[-1] for alpha, summaries in found.items()}
     clear = [alpha for alpha, s in last.items() if s.error <= limit / 4]
     off = [a for a in clear if abs(last[a].mean - limit) > max(limit / 4, 2 * last[a].error)]
-    said = ", ".join(f"{last[a].mean:.2f} +- {last[a].error:.2f} ({a})" for a in sorted(last)[::-1])
-    reasons = [
-        f"the standard error at alpha = {a} is too large to tell" for a in last.keys() - clear
-    ]
-    reasons += [_bias(a, found[a], limit) for a in off]
+    means = ", ".join(
+        f"{last[a].mean:.2f} +- {last[a].error:.2f} ({a})" for a in sorted(last)[::-1]
+    )
+    unclear = [alpha for alpha in last if alpha not in clear]
+    reasons = [f"the standard error at alpha = {a} is too large to tell" for a in unclear]
+    reasons += [_bias_in_words(a, found[a], limit) for a in off]
     return Claim(
         "when 1 < alpha < 2 we observe a pattern of values appears to converge around a "
         "different, positive, value. Importantly, for various 1 < alpha < 2, these values are "
         "similar",
         "similar, positive",
-        f"{said}, limit {limit:.2g}",
+        f"{means}, limit {limit:.2g}",
         "mean at the largest N within 25 % of the limit or two standard errors, for every "
         "alpha whose standard error is below 25 % of it",
         not off if clear else None,
@@ -152,7 +188,7 @@ def _similar(found: dict[float, list[_Summary]], limit: float) -> Claim:
     )
 
 
-def _bias(alpha: float, found: list[_Summary], limit: float) -> str:
+def _bias_in_words(alpha: float, found: list[_Summary], limit: float) -> str:
     """By how much a mean is off, and on which side of the limit all means are."""
     last = found[-1]
     above = sum(s.mean > limit for s in found)
@@ -164,10 +200,10 @@ def _bias(alpha: float, found: list[_Summary], limit: float) -> str:
     )
 
 
-def _variance(wide: _Summary, narrow: _Summary) -> Claim:
+def _claim_variance(wide: _Summary, narrow: _Summary) -> Claim:
     holds = bool(wide.spread >= 2 * narrow.spread)
     return Claim(
-        "setting eps too small means implies smaller neighborhoods and thus a larger variances",
+        "setting eps too small means implies smaller neighbourhoods and thus a larger variances",
         "larger at 1.25",
         f"standard deviation {wide.spread:.2f} at the smallest alpha, {narrow.spread:.2f} at "
         f"the largest below 2, N = {wide.n:,}",
@@ -177,39 +213,64 @@ def _variance(wide: _Summary, narrow: _Summary) -> Claim:
     )
 
 
-def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean and standard error of the samples, for each alpha and N."""
-    keys = dict.fromkeys((row["alpha"], row["n"]) for row in rows)
-    found = {key: _summary(rows, *key) for key in keys}
-    return [
-        {"alpha": alpha, "n": n, "mean": s.mean, "error": s.error, "count": s.count}
-        for (alpha, n), s in found.items()
-    ]
+def draw(numbers: Numbers) -> dict[str, Any]:
+    """The operator against N, one panel an exponent."""
+    rows = numbers["operator"]
+    alphas = sorted({row["alpha"] for row in rows}, reverse=True)
+    sizes = sorted({row["n"] for row in rows})
+    with paper_style() as plt:
+        figure, panels = plt.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
+        for letter, alpha, axes in zip("abcd", alphas, panels.flat, strict=False):
+            _draw_operator(axes, numbers, alpha)
+            panel(axes, letter, rf"$\varepsilon \propto N^{{{alpha:g}}}$")
+            axes.set_xscale("log")
+            axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=35)
+            axes.minorticks_off()
+        for axes in panels[-1]:
+            axes.set_xlabel("number of points N")
+        for axes in panels[:, 0]:
+            axes.set_ylabel(r"$6\,K^{-1} \sum_j W_{0j} (f_j - f_0)$")
+        panels[0, 0].legend(loc="best")
+    return {"": figure}
 
 
-@dataclass(frozen=True, slots=True)
-class _Summary:
-    """Number, mean, standard deviation and standard error of the samples at one N, and K."""
-
-    n: int
-    count: int
-    level: float
-    mean: float
-    spread: float
-    error: float
-
-
-def _summaries(rows: list[dict[str, Any]], alpha: float) -> list[_Summary]:
-    sizes = sorted({row["n"] for row in rows if row["alpha"] == alpha})
-    return [_summary(rows, alpha, n) for n in sizes]
-
-
-def _summary(rows: list[dict[str, Any]], alpha: float, n: int) -> _Summary:
-    chosen = [row for row in rows if (row["alpha"], row["n"]) == (alpha, n)]
-    values = np.array([row["value"] for row in chosen])
-    spread = float(values.std(ddof=1))
-    error = spread / float(np.sqrt(len(values)))
-    return _Summary(n, len(values), chosen[0]["level"], float(values.mean()), spread, error)
+def _draw_operator(axes: Any, numbers: Numbers, alpha: float) -> None:
+    """Samples, their means, and the limit; a few samples beyond the axes are triangles."""
+    samples, means = (
+        [row for row in numbers[key] if row["alpha"] == alpha] for key in ("operator", "means")
+    )
+    sizes, values = np.array([(row["n"], row["value"]) for row in samples]).T
+    low, high = np.percentile(values, [3, 97])
+    low, high = min(low - 0.1 * (high - low), -0.5), max(high + 0.1 * (high - low), 2.0)
+    for marker, chosen in (
+        ("o", (values >= low) & (values <= high)),
+        ("^", values > high),
+        ("v", values < low),
+    ):
+        edge = 0.015 * (high - low)
+        shown = values[chosen].clip(low + edge, high - edge)
+        size = 9 if marker == "o" else 18
+        axes.scatter(sizes[chosen], shown, color=SKY, s=size, alpha=0.6, marker=marker)
+    axes.errorbar(
+        [row["n"] for row in means],
+        [row["mean"] for row in means],
+        [2 * row["error"] for row in means],
+        color=BLUE,
+        marker="o",
+        capsize=3,
+        label="mean, ± 2 s.e.",
+    )
+    axes.axhline(numbers["limit"], color=BLACK, linestyle=":", label=r"limit $\Delta f(x_0)$")
+    axes.set_ylim(low, high)
+    most = max(row["count"] for row in means)
+    for row in (row for row in means if row["count"] < most):
+        axes.annotate(
+            f"{row['count']}\nsamples",
+            (row["n"], 0.02),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            fontsize=7,
+        )
 
 
 EXPERIMENT = Experiment(
@@ -219,4 +280,5 @@ EXPERIMENT = Experiment(
     Parameters(sizes=(100, 250, 500, 1000), n_samples=10),
     run,
     claims,
+    draw,
 )

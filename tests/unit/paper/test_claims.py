@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from sparrot.paper import _marks as marks, robustness, torus
-from sparrot.paper._angles import judged
-from sparrot.paper.mixture_claims import claims as mixture_claims, jumps
-from sparrot.paper.single_cell_claims import claims as cell_claims
-from sparrot.paper.spiral_claims import Measured, by_both
+from sparrot.paper import digits, mixture, robustness, single_cell, torus
+from sparrot.paper._spiral_angles import Finding, claim_by_both, judged
 
 
 def correlations(found, seeds=(0, 1)):
@@ -27,17 +24,17 @@ def test_a_lineage_is_missed_only_by_a_margin_and_in_the_mean_over_samples():
     qot = {"a": (0.5, 0.7), "b": (0.5, 0.5)}
     clear = {"a": (0.5, 0.7), "b": (-0.5, 0.5)}  # level in one sample, far below in the other
     close = {"a": (0.5, 0.5), "b": (0.45, 0.45)}
-    agreement, missed = cell_claims(correlations({"QOT": qot, "EOT": clear, "k-NN": clear}))
+    agreement, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": clear}))
     assert agreement.holds
     assert missed.holds
-    _, missed = cell_claims(correlations({"QOT": qot, "EOT": clear, "k-NN": close}))
+    _, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": close}))
     assert missed.holds is False
     assert "k-NN is lower than QOT by 0.05" in missed.reason
 
 
 def test_the_verdict_on_angles_is_by_the_ten_and_says_what_whole_pairs_find():
-    found = {"angle": Measured("0.2", False, "too large"), "whole": Measured("0.1", True, "")}
-    claim = by_both("near", "near", "at most 0.15", lambda key: found[key])
+    found = {"angle": Finding("0.2", False, "too large"), "whole": Finding("0.1", True, "")}
+    claim = claim_by_both("near", "near", "at most 0.15", lambda key: found[key])
     assert claim.holds is False
     assert claim.ours == "0.2; to whole pairs: 0.1"
     assert claim.reason == "too large; to whole pairs it holds"
@@ -88,8 +85,8 @@ def test_means_that_all_lie_on_one_side_of_the_limit_are_called_a_bias():
 
 
 def test_only_a_fall_and_a_rise_make_a_method_unstable():
-    assert jumps([0.1, 0.5, 0.9]) == pytest.approx((0.8, 0.0))
-    assert jumps([0.5, 0.0, 0.65]) == pytest.approx((0.65, 0.5))
+    assert mixture.jumps([0.1, 0.5, 0.9]) == pytest.approx((0.8, 0.0))
+    assert mixture.jumps([0.5, 0.0, 0.65]) == pytest.approx((0.65, 0.5))
 
 
 def components(eot):
@@ -114,7 +111,7 @@ def components(eot):
 
 @pytest.mark.parametrize(("eot", "unstable"), [([0.5, 0.0, 0.6], True), ([0.1, 0.3, 0.6], False)])
 def test_instability_of_eot_is_judged_by_its_own_jumps(eot, unstable):
-    claim = next(c for c in mixture_claims(components(eot)) if "unstable" in c.sentence)
+    claim = next(c for c in mixture.claims(components(eot)) if "unstable" in c.sentence)
     assert claim.holds is unstable
     assert bool(claim.reason) is not unstable
 
@@ -127,7 +124,7 @@ def test_marks_of_eigenvectors():
     vectors[:, 1] += labels == 2
     vectors[:25, 2] += np.linspace(-1, 1, 25)
     vectors[:, 6] += labels == 7
-    found = marks.marks(vectors, labels)
+    found = digits.eigenvector_marks(vectors, labels)
     assert min(found[key] for key in ("ones_23", "twos_23", "ones_234", "within_ones_4")) > 0.99
     assert found["apart_8"] == found["apart_best"] == 1
     assert found["ones_5"] < 0.2

@@ -1,10 +1,12 @@
 """Every experiment at the smallest size that makes sense: numbers, claims and figures."""
 
+import ast
 import json
 import re
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, replace
 from functools import cache
-from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -12,13 +14,17 @@ import matplotlib
 import numpy as np
 import pytest
 
+import sparrot.paper
 from problems import data_folder
-from sparrot.errors import MissingDataError
-from sparrot.paper import _angles as angles
-from sparrot.paper._frame import EXPERIMENTS, find_experiment, module_of
-from sparrot.paper._work import Work
+from sparrot.datasets import make_spiral
+from sparrot.errors import InvalidInputError, MissingDataError
+from sparrot.metrics import mean_principal_angle
+from sparrot.paper import EXPERIMENTS, Work, find_experiment
+from sparrot.paper._spiral_angles import reference
 
 matplotlib.use("Agg")
+ROOM = Path(sparrot.paper.__file__).parent
+MODULES = [name.replace("-", "_") for name in (*EXPERIMENTS, "demo")]
 PAGE = Path(__file__).parents[3] / "docs" / "paper.md"
 TINY = {
     "convergence": {"sizes": (20, 40)},
@@ -61,7 +67,7 @@ def _data(monkeypatch):
 def tiny(name):
     """Numbers and claims of the smallest version."""
     experiment = find_experiment(name)
-    numbers = experiment.run(replace(experiment.quick, **TINY[name]), Work())
+    numbers = experiment.run(replace(experiment.quick, **TINY.get(name, {})), Work())
     return numbers, experiment.claims(numbers)
 
 
@@ -82,8 +88,7 @@ def test_an_experiment_gives_numbers_claims_and_figures(name):
         assert claim.holds is None or type(claim.holds) is bool
         assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
         assert claim.holds is not False or claim.reason, claim
-    figures = import_module(f"{module_of(name)}_figure").draw(numbers)
-    for figure in figures.values():
+    for figure in find_experiment(name).draw(numbers).values():
         labeled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
         assert labeled
         figure.canvas.draw()
@@ -100,29 +105,59 @@ def test_parameters_are_frozen_and_quick_is_smaller(name):
         setattr(experiment.full, field, None)
 
 
-def test_the_reference_of_the_spiral_does_not_cut_a_pair():
-    from sparrot.datasets import make_spiral
+def test_an_unknown_experiment_is_refused_with_the_names():
+    with pytest.raises(InvalidInputError, match=r"name must be one of convergence, .*'spirall'"):
+        find_experiment("spirall")
 
-    truth = angles.reference(make_spiral(90, 20))
+
+def test_every_module_of_an_experiment_is_in_the_list():
+    public = {path.stem for path in ROOM.glob("[a-z]*.py")}
+    assert public == set(MODULES)
+
+
+def test_the_reference_of_the_spiral_does_not_cut_a_pair():
+    truth = reference(make_spiral(90, 20))
     place = 2 * np.pi * np.arange(90) / 90
     waves = [np.ones(90), *(f(k * place) for k in range(1, 6) for f in (np.cos, np.sin))]
-    assert angles.mean_principal_angle(truth, np.transpose(waves)) < 1e-6
+    assert mean_principal_angle(truth, np.transpose(waves)) < 1e-6
 
 
-def test_the_figures_of_the_paper_leave_the_plots_of_results_alone():
-    import sparrot.plot
+def test_matplotlib_is_loaded_only_when_a_figure_is_drawn():
+    imports = "; ".join(f"import sparrot.paper.{name}" for name in MODULES)
+    heavy = ("matplotlib", "scanpy", "openTSNE")
+    code = f"import sys; {imports}; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
-    for name in EXPERIMENTS:
-        import_module(f"{module_of(name)}_figure")
-    assert all(callable(getattr(sparrot.plot, name)) for name in sparrot.plot.__all__)
+
+def functions(name):
+    """The functions of a module by name, each with the names that it uses."""
+    tree = ast.parse((ROOM / f"{name}.py").read_text())
+    return {
+        node.name: (node, {use.id for use in ast.walk(node) if isinstance(use, ast.Name)})
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
-def test_the_figures_of_the_paper_only_draw_what_experiments_say():
-    import sparrot.plot.paper
+@pytest.mark.parametrize("name", MODULES)
+def test_functions_that_draw_are_called_so_and_use_no_others(name):
+    """What is called otherwise counts as code that numbers depend on."""
+    drawing = re.compile(r"_?draw(_|$)")
+    found = functions(name)
+    assert any(drawing.match(function) for function in found)
+    for function, (_, uses) in found.items():
+        for other in uses & found.keys():
+            assert bool(drawing.match(function)) == bool(drawing.match(other)), (function, other)
 
-    for path in Path(sparrot.plot.paper.__file__).parent.glob("*.py"):
-        found = re.findall(r"\b(?:mean|std|median|average|sqrt)\(", path.read_text())
-        assert not found or path.name == "robustness.py", path.name  # which draws a guide of slope
+
+@pytest.mark.parametrize("name", [*MODULES, "_figures"])
+def test_figures_only_draw_what_experiments_have_computed(name):
+    statistics = re.compile(r"\b(?:mean|std|median|average|sqrt)\(")
+    for function, (node, _) in functions(name).items():
+        if name == "_figures" or "draw" in function:
+            allowed = (name, function) == ("robustness", "_draw_noise")  # a guide of slope -1/2
+            assert allowed or not statistics.search(ast.unparse(node)), function
 
 
 @pytest.mark.parametrize("name", NEED_DATA)

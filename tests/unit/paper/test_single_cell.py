@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 
 from sparrot.errors import MissingDataError
-from sparrot.paper import single_cell
-from sparrot.paper._work import Work
-from sparrot.paper.single_cell_figure import draw
+from sparrot.paper import Work, single_cell
 
 BRANCHES = {"Granule": "ImmGranule1", "CA": "CA1-Sub"}
 N_BRANCH, N_GENES = 60, 400
@@ -57,7 +55,7 @@ def test_distance_grows_along_both_branches_of_the_dentate_gyrus():
     assert min(r.values()) > 0.5
     assert numbers["sets"]["dentate"]["origin"] in (0, N_BRANCH)
     assert [row["set"] for row in numbers["missing"]] == ["arabidopsis", "pbmc"]
-    assert set(draw(numbers)) == {"dentate"}
+    assert set(single_cell.draw(numbers)) == {"dentate"}
     untested = [claim for claim in single_cell.claims(numbers) if claim.holds is None]
     assert len(untested) == 2
     assert all("SPARROT_DATA" in claim.reason for claim in untested)
@@ -66,5 +64,8 @@ def test_distance_grows_along_both_branches_of_the_dentate_gyrus():
 @pytest.mark.usefixtures("folder")
 def test_a_set_without_its_truth_is_missing(tmp_path):
     (tmp_path / "dentate" / "end_probs.csv").unlink()
-    with pytest.raises(MissingDataError, match=r"not dentate/end_probs\.csv, the probabilities"):
+    with pytest.raises(
+        MissingDataError, match=r"not dentate/end_probs\.csv, the probabilities"
+    ) as e:
         single_cell.run(single_cell.Parameters(sets=("dentate",)), Work())
+    assert "put them into the folder that SPARROT_DATA names" in str(e.value)

@@ -12,6 +12,14 @@ class Parameters:
     n: int = 1
 
 
+EXPERIMENT = """
+def run(): return 1 + 1
+def _drawn(): return [1]  # a sample is drawn, not a figure
+def draw(): return 'blue'
+def _draw_curve(): return 'curve'
+"""
+
+
 def counted(calls, value):
     calls.append(value)
     return value
@@ -52,16 +60,24 @@ def test_other_parameters_or_another_version_begin_anew():
 
 
 def test_code_that_computes_begins_anew_and_code_that_shows_does_not(tmp_path):
-    for room in ("solvers", "plot"):
+    def digest(path, text):
+        (tmp_path / path).write_text(text)
+        code_digest.cache_clear()
+        return code_digest(tmp_path)
+
+    for room in ("ot", "plot", "paper"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "code.py").write_text("a = 1")
-    first = code_digest(tmp_path)
-    (tmp_path / "plot" / "code.py").write_text("a = 2")
-    code_digest.cache_clear()
-    assert code_digest(tmp_path) == first
-    (tmp_path / "solvers" / "code.py").write_text("a = 2")
-    code_digest.cache_clear()
-    assert code_digest(tmp_path) != first
+    (tmp_path / "paper" / "_figures.py").write_text("a = 1")
+    first = digest("paper/code.py", EXPERIMENT)
+    assert digest("plot/code.py", "a = 2") == first
+    assert digest("paper/_figures.py", "a = 2") == first
+    assert digest("paper/code.py", EXPERIMENT.replace("'blue'", "'red'")) == first
+    assert digest("paper/code.py", EXPERIMENT.replace("'curve'", "'line'")) == first
+    assert digest("paper/code.py", EXPERIMENT.replace("1 + 1", "1 + 2")) != first
+    assert digest("paper/code.py", EXPERIMENT.replace("[1]", "[2]")) != first
+    assert digest("paper/code.py", EXPERIMENT) == first
+    assert digest("ot/code.py", "a = 2") != first
 
 
 def test_other_code_is_another_experiment(monkeypatch):
