@@ -15,7 +15,7 @@ from sparrot.cli.source import read_affinity
 from sparrot.cli.summary import tell
 from sparrot.cli.targets import TABLES, check_targets
 from sparrot.errors import InvalidInputError
-from sparrot.layout._tsne import lay_out
+from sparrot.layout._tsne import tsne_layout
 
 
 def run(options: Namespace, session: Session) -> None:
@@ -28,7 +28,7 @@ def run(options: Namespace, session: Session) -> None:
         )
     source = read_affinity(options, session, {"perplexity": PERPLEXITY})
     session.stage("t-SNE")
-    layout = lay_out(
+    layout = tsne_layout(
         source.affinity.matrix,
         n_components=options.components,
         random_state=0,
