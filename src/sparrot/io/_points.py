@@ -78,7 +78,7 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
     if chosen is None:
         raise InvalidInputError(
             f"points are read from {' '.join(_FORMATS)} files, got {str(source)!r}",
-            remedy=["write them to one of these", "pass them as an array"],
+            remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
         )
     if not source.is_file():
         raise MissingDataError(f"there is no file {source}")
