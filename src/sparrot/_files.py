@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tempfile import mkdtemp
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success rename it, on failure leave nothing.
+    """A temporary path beside `path`: renamed to it on success, removed on failure.
 
     A link stays a link: the file that it points to is replaced. The temporary path has the ending
-    of `path` in small letters, as writers that look at it expect.
+    of `path` in small letters, as writers that look at the ending expect.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:  # of a name that nobody gave
+    except OSError as error:  # it names the temporary folder, not the file that was asked for
         raise type(error)(error.errno, error.strerror, str(path)) from error
     temporary = folder / f"{named.stem}{named.suffix.lower()}"
     try:

@@ -19,7 +19,7 @@ from scipy.sparse import coo_array, csr_array, save_npz
 import sparrot
 from sparrot.cli import main
 from sparrot.cli.bar import Bar
-from sparrot.layout._tsne import lay_out
+from sparrot.layout._tsne import tsne_layout
 from sparrot.ot._checkpoint import Checkpoint
 
 X = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
@@ -80,8 +80,8 @@ def test_every_command_takes_every_kind_of_file(command, suffix, tmp_path, capsy
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monkeypatch):
     pytest.importorskip("openTSNE")
-    short = partial(lay_out, n_iter=5, early_exaggeration_iter=5)
-    monkeypatch.setattr("sparrot.cli.tsne.lay_out", short)
+    short = partial(tsne_layout, n_iter=5, early_exaggeration_iter=5)
+    monkeypatch.setattr("sparrot.cli.tsne.tsne_layout", short)
     file, output = write_points(tmp_path / f"points{suffix}"), tmp_path / f"layout{suffix}"
     facts = told(capsys, "tsne", file, "-o", output)
     assert facts["perplexity"] == pytest.approx(30, rel=0.01)
@@ -95,9 +95,9 @@ def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkey
 
     def short(W, **options):
         seen.append(options["n_jobs"])
-        return lay_out(W, n_iter=5, early_exaggeration_iter=5, **options)
+        return tsne_layout(W, n_iter=5, early_exaggeration_iter=5, **options)
 
-    monkeypatch.setattr("sparrot.cli.tsne.lay_out", short)
+    monkeypatch.setattr("sparrot.cli.tsne.tsne_layout", short)
     sparrot.save(sparrot.qot(X, perplexity=10), tmp_path / "a.npz")
     write_points(tmp_path / "points.npy")
     told(capsys, "tsne", tmp_path / "a.npz", "--jobs", "2")

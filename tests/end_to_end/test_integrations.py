@@ -79,7 +79,7 @@ whole = sparrot.umap_layout(ring + ring.T, init=rng.standard_normal((20, 2)))
 assert (whole.n_epochs, whole.n_edges, whole.n_dropped) == (500, 20, 0)
 for init, message in [
     (np.zeros((3, 2)), "init must have shape (30, 2)"),
-    ("pca", "init, if not an array, must be one of spectral, random, got 'pca'"),
+    ("pca", "init must be 'spectral', 'random' or an array, got 'pca'"),
 ]:
     try:
         sparrot.umap_layout(a, init=init)

@@ -104,6 +104,17 @@ def cost_named(distance: str) -> str:
     return "sqeuclidean" if distance == "euclidean" else distance
 
 
+def distance_named(cost: str) -> str:
+    """The distance that belongs to a cost: the other way round.
+
+    Examples
+    --------
+    >>> distance_named("sqeuclidean"), distance_named("cosine")
+    ('euclidean', 'cosine')
+    """
+    return "euclidean" if cost == "sqeuclidean" else cost
+
+
 def distances_of(costs: FloatArray, distance: str) -> FloatArray:
     """Costs as distances.
 

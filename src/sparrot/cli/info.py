@@ -15,7 +15,7 @@ from sparrot.cli.session import Session
 from sparrot.cli.stored import contents
 from sparrot.cli.summary import affinity_facts, affinity_lines
 from sparrot.cli.targets import ending
-from sparrot.io._archive import holds_affinity
+from sparrot.io._npz import holds_affinity
 from sparrot.io._points import read_matrix
 
 

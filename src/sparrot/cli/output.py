@@ -20,6 +20,7 @@ import sparrot
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot.cli.targets import ending, require_same_cells
+from sparrot.io._h5ad import read_obs, write_new, write_parts
 from sparrot.io._points import read_names
 
 _NAMED = (".csv", ".tsv", ".parquet")
@@ -135,10 +136,8 @@ def _begin_cells(
     if base is not None:
         shutil.copyfile(base, path)
         return
-    anndata, pandas = load_extra("anndata", "scanpy"), load_extra("pandas", "scanpy")
     n = len(result.values) if isinstance(result, Table) else result.matrix.shape[0]
-    index = np.arange(n).astype(str) if names is None else list(names)
-    anndata.AnnData(obs=pandas.DataFrame(index=index)).write_h5ad(path)
+    write_new(path, [str(k) for k in range(n)] if names is None else names)
 
 
 def _save_figure(axes: Any, path: Path) -> None:
@@ -184,17 +183,15 @@ def _write_mtx(table: Table, path: Path) -> None:
 
 def _write_h5ad(table: Table, path: Path) -> None:
     """Into the file that is there."""
-    io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
-    pandas, values = load_extra("pandas", "scanpy"), table.values
+    values = table.values
     require_same_cells(path, len(values))
     room, _, name = table.place.partition("/")
-    with h5py.File(path, "r+") as file:
-        if room == "obs":
-            obs = io.read_elem(file["obs"])
-            obs[name] = pandas.Categorical(values.astype(str))
-            io.write_elem(file, "obs", obs)
-        else:
-            io.write_elem(file, table.place, values)
+    if room == "obs":
+        obs = read_obs(path)
+        obs[name] = load_extra("pandas", "scanpy").Categorical(values.astype(str))
+        write_parts(path, {"obs": obs})
+    else:
+        write_parts(path, {table.place: values})
 
 
 _WRITERS: dict[str, Callable[[Table, Path], None]] = {

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sparrot._extras import load_extra
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_points, summarize
 from sparrot.cli.summary import along_eps_facts, along_eps_lines, files_facts, files_lines
 from sparrot.cli.targets import PAGES, ending, require_other_file, require_writable
-from sparrot.errors import InvalidInputError
+from sparrot.io._h5ad import list_arrays, read_annotations as read_cells
 from sparrot.report import write_report
 
 
@@ -67,29 +64,19 @@ def read_annotations(path: Path, array: str | None, pca: int | None = None) -> A
         ]
     if ending(path) != ".h5ad":
         return Annotations(load)
-    data = load_extra("anndata", "scanpy").read_h5ad(path, backed="r")
-    try:
-        flat = [key for key, Y in data.obsm.items() if getattr(Y, "shape", (0, 0))[1] == 2]
-        layouts = {key: np.asarray(data.obsm[key]) for key in flat}
-    finally:
-        data.file.close()
+    obs, layouts = read_cells(path)
     load += [
         "import anndata",
         f"data = anndata.read_h5ad({str(path)!r})",
         "names, columns = data.obs_names, data.obs",
     ]
-    if flat:
-        load.append(f"layouts = {{key: data.obsm[key] for key in {flat!r}}}")
-    return Annotations(load, data.obs_names, data.obs, layouts)
+    if layouts:
+        load.append(f"layouts = {{key: data.obsm[key] for key in {[*layouts]!r}}}")
+    return Annotations(load, obs.index, obs, layouts)
 
 
 def _default_array(path: Path) -> str | None:
     """The principal components of cells, where there are some."""
     if ending(path) != ".h5ad" or not path.is_file():
         return None
-    load_extra("anndata", "scanpy")
-    try:
-        with load_extra("h5py", "scanpy").File(path, "r") as file:
-            return "obsm/X_pca" if "obsm/X_pca" in file else "X"
-    except OSError as error:
-        raise InvalidInputError(f"{path} is not a whole .h5ad file ({error})") from error
+    return "obsm/X_pca" if "obsm/X_pca" in list_arrays(path) else "X"

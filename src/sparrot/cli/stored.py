@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from sparrot._extras import load_extra
 from sparrot.cli.complaints import FLAGS
 from sparrot.cli.targets import ending
 from sparrot.errors import InvalidInputError
-from sparrot.io._archive import holds_affinity
+from sparrot.io._h5ad import list_affinities, list_arrays
+from sparrot.io._npz import holds_affinity
 
 # Options about making an affinity, as the parser and the functions call them.
 MAKING = (
@@ -70,19 +70,7 @@ def _takes_stored_of_cells(options: Namespace, asked: str) -> bool:
 
 def contents(path: Path) -> tuple[list[str], list[str]]:
     """What a `.h5ad` file holds: keys of affinities, and arrays of points."""
-    load_extra("anndata", "scanpy")
-    try:
-        with load_extra("h5py", "scanpy").File(path, "r") as file:
-            uns = file.get("uns", {})
-            keys = [
-                key for key, entry in uns.items() if "sparrot" in getattr(entry, "keys", list)()
-            ]
-            points = [
-                f"{room}/{name}" for room in ("obsm", "layers") for name in file.get(room, ())
-            ]
-            return keys, [*(["X"] if "X" in file else []), *points]
-    except OSError as error:
-        raise InvalidInputError(f"{path} is not a whole .h5ad file ({error})") from error
+    return list_affinities(path), list_arrays(path)
 
 
 def _asked(options: Namespace) -> str:

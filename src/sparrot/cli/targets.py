@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sparrot._extras import load_extra
 from sparrot.errors import InvalidInputError
+from sparrot.io._h5ad import read_obs
 
 AFFINITIES = (".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
 TABLES = (".npy", *AFFINITIES)
@@ -85,11 +86,10 @@ def require_same_cells(target: Path | None, n: int) -> None:
     if target is None or ending(target) != ".h5ad" or not target.exists():
         return
     try:
-        with load_extra("h5py", "scanpy").File(target, "r") as file:
-            cells = len(load_extra("anndata.io", "scanpy").read_elem(file["obs"]))
-    except (OSError, KeyError) as error:
+        cells = len(read_obs(target))
+    except InvalidInputError as error:
         raise InvalidInputError(
-            f"{target} is there and is not a whole .h5ad file ({error}); name a new file"
+            f"{target} is there and is not a whole .h5ad file ({error.__cause__}); name a new file"
         ) from error
     if cells != n:
         raise InvalidInputError(

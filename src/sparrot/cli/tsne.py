@@ -8,14 +8,14 @@ import numpy as np
 
 import sparrot
 from sparrot._extras import load_extra
+from sparrot.ot import PERPLEXITY
 from sparrot.cli.output import coordinates, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity
 from sparrot.cli.summary import tell
 from sparrot.cli.targets import TABLES, check_targets
 from sparrot.errors import InvalidInputError
-from sparrot.layout._tsne import lay_out
-from sparrot.ot import PERPLEXITY
+from sparrot.layout._tsne import tsne_layout
 
 
 def run(options: Namespace, session: Session) -> None:
@@ -28,7 +28,7 @@ def run(options: Namespace, session: Session) -> None:
         )
     source = read_affinity(options, session, {"perplexity": PERPLEXITY})
     session.stage("t-SNE")
-    layout = lay_out(
+    layout = tsne_layout(
         source.affinity.matrix,
         n_components=options.components,
         random_state=0,

@@ -1,67 +1,16 @@
-"""Where real data is: in the folder that `SPARROT_DATA` names; none comes with the package.
-
-Cells with a known answer: gene expression, with types, lineages or pseudotimes.
-"""
+"""Cells with a known answer: gene expression, with types, lineages or pseudotimes."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.errors import MissingDataError
-
-VARIABLE = "SPARROT_DATA"
-
-
-def data_folder() -> Path | None:
-    """The folder that `SPARROT_DATA` names, None if it names none.
-
-    Raises
-    ------
-    MissingDataError : the variable names a folder that does not exist.
-    """
-    named = os.environ.get(VARIABLE)
-    if not named:
-        return None
-    folder = Path(named)
-    if not folder.is_dir():
-        raise MissingDataError(f"{VARIABLE} is {named!r}, which is not a folder")
-    return folder
-
-
-def find_data(*names: str) -> Path | None:
-    """The first of these files that the data folder has.
-
-    Examples
-    --------
-    >>> find_data("no-such-file.npz") is None
-    True
-    """
-    folder = data_folder()
-    if folder is None:
-        return None
-    return next((folder / name for name in names if (folder / name).exists()), None)
-
-
-def need_data(name: str, what: str) -> Path:
-    """A file of the data folder, or an error that says what is missing where."""
-    path = find_data(name)
-    if path is None:
-        where = data_folder()
-        said = f"{where} has none" if where else f"{VARIABLE} names no folder"
-        raise MissingDataError(
-            f"{what} needs the file {name}, but {said}; set {VARIABLE} to the folder that has it"
-        )
-    return path
-
-
-_CSR = ("data", "indices", "indptr", "shape")
+from sparrot.datasets._folder import need_data
+from sparrot.io._npz import open_npz, read_csr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +24,7 @@ class Cells:
     types : (n,) type of each cell.
     counts : whether X holds counts.
     columns : what else is known of each cell, by name; NaN where it is not known.
-    layout : (n, 2) published coordinates to draw cells at, None if there are none.
+    layout : (n, 2) published coordinates for drawing; None if there are none.
     """
 
     X: csr_array
@@ -97,7 +46,7 @@ class Cells:
         )
 
     def sample(self, n: int, random_state: int | np.random.Generator | None = 0) -> Cells:
-        """n of the cells at random, in order; all if there are no more."""
+        """A random choice of n cells, in their order; all of them if there are no more than n."""
         if n >= self.X.shape[0]:
             return self
         rng = np.random.default_rng(random_state)
@@ -105,7 +54,7 @@ class Cells:
 
 
 def load_arabidopsis_root() -> Cells:
-    """The root of Arabidopsis: 10,000 cells, 2,000 genes, log-normalized; pseudotime and stage.
+    """The root of Arabidopsis: 10,000 cells, 2,000 genes, log-normalized, with pseudotimes.
 
     From `arabidopsis_root_10k.npz` in the folder that `SPARROT_DATA` names.
 
@@ -115,17 +64,20 @@ def load_arabidopsis_root() -> Cells:
     >>> cells.X.shape, sorted(cells.columns)  # doctest: +SKIP
     ((10000, 2000), ['pseudotime', 'stage'])
     """
-    stored = _read(need_data("arabidopsis_root_10k.npz", "the Arabidopsis root"))
-    columns = {
-        "pseudotime": stored["consensus_time"].astype(np.float64),
-        "stage": stored["stage"],
-    }
-    layout = stored["umap"].astype(np.float64)
-    return Cells(_matrix(stored), stored["genes"], stored["celltype"], False, columns, layout)
+    with open_npz(need_data("arabidopsis_root_10k.npz", "the Arabidopsis root")) as file:
+        times = file["consensus_time"].astype(np.float64)
+        return Cells(
+            read_csr(file).astype(np.float32),
+            file["genes"],
+            file["celltype"],
+            counts=False,
+            columns={"pseudotime": times, "stage": file["stage"]},
+            layout=file["umap"].astype(np.float64),
+        )
 
 
 def load_pbmc_facs() -> Cells:
-    """Blood cells purified by FACS, so that types are known: 3,774 cells, 16,791 genes, counts.
+    """Blood cells sorted by FACS, so that types are known: counts of 3,774 cells, 16,791 genes.
 
     From `pbmc_facs.npz` in the folder that `SPARROT_DATA` names; `types` are the five groups, and
     the column "subtype" has all ten.
@@ -136,16 +88,7 @@ def load_pbmc_facs() -> Cells:
     >>> sorted(set(cells.types))  # doctest: +SKIP
     ['B cell', 'CD14+', 'CD34+', 'NK cell', 'T cell']
     """
-    stored = _read(need_data("pbmc_facs.npz", "the set of FACS-purified blood cells"))
-    columns = {"subtype": stored["obs_celltype"]}
-    return Cells(_matrix(stored), stored["genes"], stored["obs_subpop"], True, columns)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    with np.load(path, allow_pickle=False) as stored:
-        return dict(stored)
-
-
-def _matrix(stored: dict[str, Any]) -> csr_array:
-    data, indices, indptr, shape = (stored[key] for key in _CSR)
-    return csr_array((data.astype(np.float32), indices, indptr), shape=tuple(map(int, shape)))
+    with open_npz(need_data("pbmc_facs.npz", "the set of FACS-purified blood cells")) as file:
+        X = read_csr(file).astype(np.float32)
+        columns = {"subtype": file["obs_celltype"]}
+        return Cells(X, file["genes"], file["obs_subpop"], columns=columns)

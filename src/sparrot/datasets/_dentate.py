@@ -19,11 +19,12 @@ from urllib.request import urlopen
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot._types import FloatArray
-from sparrot.datasets._cells import VARIABLE, Cells, data_folder, find_data
+from sparrot.datasets._cells import Cells
+from sparrot.datasets._folder import VARIABLE, data_folder, find_data
 from sparrot.errors import InvalidInputError, MissingDataError
+from sparrot.io._h5ad import open_hdf5, read_anndata
 
 URL = "http://pklab.med.harvard.edu/velocyto/DentateGyrus/DentateGyrus.loom"
 _FILES = ("dentate/DentateGyrus.loom", "dentate/DentateGyrus.h5ad", "DentateGyrus.loom")
@@ -45,11 +46,11 @@ def load_dentate_gyrus(
     path : a .loom or .h5ad file. If None, `dentate/DentateGyrus.loom` (or `.h5ad`) in the folder
         that `SPARROT_DATA` names.
     fetch : download the loom file into that folder if it is not there.
-    url : where from.
-    sha256 : what the file's checksum must be. The authors give none that we know of, so a download
-        is taken on trust if you give none either (and their server's own address is plain http;
-        give a `url` of https where you have one). It must have the length that was announced, and
-        be HDF5. Its checksum is written beside it, and it is checked against that every time.
+    url : where to download it from. The authors' own address is plain http; give one of https if
+        you have it.
+    sha256 : the checksum that the file must have. The authors publish none that we know of; without
+        one a download is trusted if it has the length that the server announced and is HDF5. Its
+        checksum is stored beside it, and compared every time that it is read.
 
     Returns
     -------
@@ -73,22 +74,28 @@ def load_dentate_gyrus(
         place = _fetch(url, sha256)
     if place is None or not place.exists():
         raise MissingDataError(
-            f"the dentate gyrus is not here (looked for {place or ' and '.join(_FILES[:2])}); set "
-            f"{VARIABLE} to a folder that has it, give a path, or fetch it with "
-            "sparrot.datasets.load_dentate_gyrus(fetch=True)"
+            f"the dentate gyrus is not here (looked for {place or ' and '.join(_FILES[:2])})",
+            remedy=[
+                f"set {VARIABLE} to a folder that has it",
+                "give its {path}",
+                "fetch it with {sparrot.datasets.load_dentate_gyrus(fetch=True)}",
+            ],
         )
     _check(place, sha256)
-    names, genes, types, X, layout = (_read_loom if place.suffix == ".loom" else _read_h5ad)(place)
+    read = _read_loom if place.suffix == ".loom" else _read_h5ad
+    names, genes, types, X, layout = read(place)
     known = {key: find_data(file) for key, file in _PROBABILITIES.items()}
     columns = {key: _probabilities(file, names) for key, file in known.items() if file}
-    return Cells(X, genes, types, True, columns, layout)
+    return Cells(X, genes, types, columns=columns, layout=layout)
 
 
 def _fetch(url: str, sha256: str | None) -> Path:
-    """Download into the data folder; what is cut short, or is something else, leaves nothing."""
+    """Download into the data folder; a download that is cut short or wrong leaves nothing."""
     folder = data_folder()
     if folder is None:
-        raise MissingDataError(f"set {VARIABLE} to the folder that the download is to be put in")
+        raise MissingDataError(
+            f"{VARIABLE} names no folder", remedy=f"set {VARIABLE} to the folder for the download"
+        )
     place = folder / _FILES[0]
     try:
         with urlopen(url, timeout=60) as source, whole_file(place) as temporary:
@@ -96,23 +103,31 @@ def _fetch(url: str, sha256: str | None) -> Path:
                 shutil.copyfileobj(source, target)
             _require_whole(temporary, url, source.headers.get("Content-Length"), sha256)
     except OSError as error:
-        raise MissingDataError(f"{url} could not be fetched: {error}") from error
+        raise MissingDataError(
+            f"{url} could not be fetched: {error}", remedy="try again"
+        ) from error
     with whole_file(_beside(place)) as temporary:
         temporary.write_text(_checksum(place))
     return place
 
 
 def _require_whole(file: Path, url: str, length: str | None, sha256: str | None) -> None:
-    """Raise unless a download has its length, its checksum if there is one, and is HDF5."""
+    """Raise unless a download has the announced length and the given checksum, and is HDF5."""
     got = file.stat().st_size
     if length is not None and got != int(length):
-        raise ConnectionError(f"only {got} of {length} bytes came; try again")
+        raise ConnectionError(f"only {got} of {length} bytes came")
     if sha256 is not None and _checksum(file) != sha256:
-        raise InvalidInputError(f"what {url} gave does not have the checksum {sha256[:12]}...")
+        raise InvalidInputError(
+            f"the download from {url} does not have the checksum {sha256[:12]}...",
+            remedy=["try again", "give another {url} or {sha256}"],
+        )
     try:
-        load_extra("h5py", "scanpy").File(file).close()
-    except OSError as error:
-        raise InvalidInputError(f"what {url} gave is no whole loom file: {error}") from error
+        with open_hdf5(file, "a loom file"):
+            pass
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"the download from {url} is no whole loom file ({error.__cause__})", remedy="try again"
+        ) from error
 
 
 def _check(place: Path, sha256: str | None) -> None:
@@ -120,7 +135,8 @@ def _check(place: Path, sha256: str | None) -> None:
     wanted = sha256 or (note.read_text().strip() if note.exists() else None)
     if wanted is not None and _checksum(place) != wanted:
         raise InvalidInputError(
-            f"{place} does not have the checksum {wanted[:12]}...; remove it and fetch it again"
+            f"{place} does not have the checksum {wanted[:12]}...",
+            remedy="remove it and fetch it again",
         )
 
 
@@ -134,36 +150,27 @@ def _checksum(place: Path) -> str:
 
 
 def _read_loom(place: Path) -> tuple[Any, Any, Any, csr_array, FloatArray]:
-    h5py = load_extra("h5py", "scanpy")
-    try:
-        with h5py.File(place) as file:
-            column = file["col_attrs"]
-            X = file["matrix"]
-            blocks = [
-                csr_array(X[:, first : first + _BLOCK].T.astype(np.float32))
-                for first in range(0, X.shape[1], _BLOCK)
-            ]
-            names, types = (column[key].asstr()[:] for key in ("CellID", "ClusterName"))
-            layout = np.stack([column[key][:] for key in ("TSNE1", "TSNE2")], axis=1)
-            genes = file["row_attrs"]["Gene"].asstr()[:]
-    except (KeyError, OSError) as error:
-        raise InvalidInputError(
-            f"{place} is not the loom file of the dentate gyrus: {error}"
-        ) from error
+    with open_hdf5(place, "the loom file of the dentate gyrus") as file:
+        X, column = file["matrix"], file["col_attrs"]
+        blocks = [
+            csr_array(X[:, first : first + _BLOCK].T.astype(np.float32))
+            for first in range(0, X.shape[1], _BLOCK)
+        ]
+        names, types = (column[key].asstr()[:] for key in ("CellID", "ClusterName"))
+        layout = np.stack([column[key][:] for key in ("TSNE1", "TSNE2")], axis=1)
+        genes = file["row_attrs"]["Gene"].asstr()[:]
     return names, genes, types, csr_array(vstack(blocks)), layout.astype(np.float64)
 
 
 def _read_h5ad(place: Path) -> tuple[Any, Any, Any, csr_array, FloatArray]:
-    try:
-        adata = load_extra("anndata", "scanpy").read_h5ad(place)
-    except (KeyError, OSError) as error:
-        raise InvalidInputError(f"{place} is not a whole .h5ad file: {error}") from error
+    adata = read_anndata(place)
     obs = adata.obs
     types = next((name for name in ("ClusterName", "clusters") if name in obs), None)
     if types is None or not ("X_tsne" in adata.obsm or {"TSNE1", "TSNE2"} <= set(obs)):
         raise InvalidInputError(
             f"{place} is not the dentate gyrus: it needs obs['ClusterName'] or obs['clusters'], "
-            "and obsm['X_tsne'] or obs['TSNE1'] and obs['TSNE2']"
+            "and obsm['X_tsne'] or obs['TSNE1'] and obs['TSNE2']",
+            remedy="give another {path}",
         )
     layout = adata.obsm["X_tsne"] if "X_tsne" in adata.obsm else obs[["TSNE1", "TSNE2"]].to_numpy()
     X = csr_array(adata.X).astype(np.float32)

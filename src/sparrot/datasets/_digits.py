@@ -1,4 +1,4 @@
-"""MNIST: images of handwritten digits."""
+"""Images of handwritten digits: MNIST."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.datasets import fetch_openml
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.datasets._cells import VARIABLE, find_data
+from sparrot.datasets._folder import VARIABLE, find_data
 from sparrot.errors import InvalidInputError, MissingDataError
+from sparrot.io._npz import open_npz
 
 _SIDE = 28
 
@@ -35,7 +36,7 @@ class Digits:
 
     @property
     def slant(self) -> FloatArray:
-        """The angle to the upright of each image, in radians, positive to the right.
+        """(n,) the angle of each digit to the vertical, in radians, positive to the right.
 
         By moments of the ink: the shear that makes the image upright is the covariance of column
         and height over the variance of the height.
@@ -63,8 +64,8 @@ def load_mnist(
     Parameters
     ----------
     digits : which.
-    n_per_digit : how many of each, at random; None for all.
-    random_state : seed or generator of the choice.
+    n_per_digit : how many of each, chosen at random; None for all.
+    random_state : seed or generator of that choice.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def load_mnist(
     (250, 784)
     """
     rng = np.random.default_rng(random_state)
-    X, y = _everything()
+    X, y = _all_images()
     chosen = [_choice(rng, np.flatnonzero(y == digit), digit, n_per_digit) for digit in digits]
     rows = np.concatenate(chosen)
     return Digits(X[rows] / 255.0, y[rows].astype(np.int64))
@@ -88,21 +89,24 @@ def _choice(rng: np.random.Generator, rows: IntArray, digit: int, n: int | None)
         return rows
     if not 1 <= n <= len(rows):
         raise InvalidInputError(
-            f"n_per_digit must be from 1 to {len(rows)}, the images of digit {digit}, got {n}"
+            f"must be from 1 to {len(rows)}, the number of images of digit {digit}, got {n}",
+            parameter="n_per_digit",
+            value=n,
         )
     return np.sort(rng.choice(rows, n, replace=False))
 
 
-def _everything() -> tuple[FloatArray, IntArray]:
+def _all_images() -> tuple[FloatArray, IntArray]:
     path = find_data("mnist.npz")
     if path is not None:
-        with np.load(path, allow_pickle=False) as stored:
-            return stored["X"], stored["y"]
+        with open_npz(path) as file:
+            return file["X"], file["y"]
     try:
         X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
     except OSError as error:
         raise MissingDataError(
-            f"MNIST could not be fetched from OpenML ({error}); set {VARIABLE} to a folder that "
-            "has mnist.npz, with arrays X (70000 x 784) and y"
+            f"MNIST could not be fetched from OpenML ({error})",
+            remedy=f"set {VARIABLE} to a folder that has mnist.npz, with arrays X (70000 x 784) "
+            "and y",
         ) from error
     return X, y.astype(np.int64)

@@ -1,33 +1,14 @@
-r"""The paper's mixture of Gaussians: means on the unit circle, spreads that differ.
-
-Cluster i of k has mean :math:`r (\sin \theta_i, \cos \theta_i, 0, \dots, 0)` with
-:math:`\theta_i = 2 \pi i / k`, and covariance :math:`\sigma_i^2 I` in d dimensions.
-
-Points on a sphere, evenly in law.
-
-The paper's spiral: a closed curve in many dimensions with noise that varies along it.
-
-.. math:: x(t) = (\cos t\,(0.5 \cos 6t + 1),\ \sin t\,(0.4 \cos 6t + 1),\ 0.4 \sin 6t)
-
-Points are evenly spaced in arc length, embedded by a random orthogonal map, and moved in a random
-direction by :math:`\rho(t) = \rho_0 + \rho_1 (1 + \cos 6t) / 2`.
-
-Points on a torus of revolution, uniform in area, with its curvature.
-
-.. math:: x(\theta, \phi) = \bigl( (R + r \cos\theta) \cos\phi,\ (R + r \cos\theta) \sin\phi,\
-          r \sin\theta \bigr)
-
-The area element is :math:`r (R + r \cos\theta)`, the area :math:`4 \pi^2 R r`.
-"""
+"""Made data with a known answer: the paper's mixture and spiral, a sphere and a torus."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_count
 from sparrot.errors import InvalidInputError
 
 
@@ -38,8 +19,8 @@ class Mixture:
     Attributes
     ----------
     X : (n, d) points.
-    clean : (n, 2) the same points without noise: each at the mean of its cluster.
-    labels : (n,) cluster of each point, in order.
+    clean : (n, 2) the points without noise: the mean of the cluster of each.
+    labels : (n,) cluster of each point, ascending.
     """
 
     X: FloatArray
@@ -55,12 +36,15 @@ def make_mixture(
     radius: float = 1.0,
     random_state: int | np.random.Generator | None = 0,
 ) -> Mixture:
-    """Sample the mixture of the paper.
+    r"""Sample the paper's mixture of Gaussians: means on a circle, and spreads that differ.
+
+    Cluster i of k has mean :math:`r (\sin \theta_i, \cos \theta_i, 0, \dots, 0)` with
+    :math:`\theta_i = 2 \pi i / k`, and covariance :math:`\sigma_i^2 I` in d dimensions.
 
     Parameters
     ----------
     n_per_cluster, d : number of points of each cluster, and of dimensions (at least 2).
-    spread : standard deviation in each coordinate, one a cluster.
+    spread : standard deviation in each coordinate, one for each cluster.
     radius : of the circle of means. The paper's text has 1, its code 1.5.
     random_state : seed or generator.
 
@@ -70,13 +54,13 @@ def make_mixture(
     >>> m.X.shape, m.labels[[0, 50, 149]].tolist()
     ((150, 10), [0, 1, 2])
     """
-    if n_per_cluster < 1 or d < 2 or len(spread) < 1:
+    n_per_cluster, d = _as_size(n_per_cluster, "n_per_cluster"), _as_size(d, "d", least=2)
+    k = len(spread)
+    if k == 0:
         raise InvalidInputError(
-            f"the mixture needs points, d >= 2 and a spread for each cluster, got "
-            f"n_per_cluster={n_per_cluster}, d={d}, spread={spread}"
+            f"must have a number for each cluster, got {spread!r}", parameter="spread", value=spread
         )
     rng = np.random.default_rng(random_state)
-    k = len(spread)
     labels = np.repeat(np.arange(k), n_per_cluster)
     theta = 2 * np.pi * labels / k
     clean = radius * np.stack([np.sin(theta), np.cos(theta)], axis=1)
@@ -101,7 +85,7 @@ def make_sphere(
     >>> X.shape, round(float((X**2).sum(axis=1).max()), 6)
     ((100, 4), 1.0)
     """
-    n, d = as_count(n, "n", 10**9), as_count(d, "d", 10**6)
+    n, d = _as_size(n, "n"), _as_size(d, "d")
     Z = np.random.default_rng(random_state).standard_normal((n, d + 1))
     return Z / np.linalg.norm(Z, axis=1, keepdims=True)
 
@@ -131,13 +115,18 @@ def make_spiral(
     noise: tuple[float, float] = (0.05, 0.95),
     random_state: int | np.random.Generator | None = 0,
 ) -> Spiral:
-    """Sample the noisy spiral of the paper.
+    r"""Sample the paper's spiral: a closed curve in many dimensions, with noise that varies on it.
+
+    .. math:: x(t) = (\cos t\,(0.5 \cos 6t + 1),\ \sin t\,(0.4 \cos 6t + 1),\ 0.4 \sin 6t)
+
+    Points are evenly spaced in arc length, embedded by a random orthogonal map, and moved in a
+    random direction by :math:`\rho(t) = \rho_0 + \rho_1 (1 + \cos 6t) / 2`.
 
     Parameters
     ----------
     n, d : number of points and of dimensions (at least 3).
-    noise : least noise, and by how much the largest exceeds it. The paper's text has (0.05, 0.95),
-        its code (0.05, 1.25).
+    noise : :math:`\rho_0` and :math:`\rho_1`: the least noise, and by how much the largest exceeds
+        it. The paper's text has (0.05, 0.95), its code (0.05, 1.25).
     random_state : seed or generator.
 
     Examples
@@ -146,8 +135,7 @@ def make_spiral(
     >>> s.X.shape, s.clean.shape
     ((100, 20), (100, 3))
     """
-    if n < 3 or d < 3:
-        raise InvalidInputError(f"the spiral needs n >= 3 points and d >= 3, got n={n}, d={d}")
+    n, d = _as_size(n, "n", least=3), _as_size(d, "d", least=3)
     rng = np.random.default_rng(random_state)
     t = _evenly_spaced(n)
     clean = _curve(t)
@@ -207,7 +195,7 @@ class Torus:
 
     @property
     def curvature(self) -> FloatArray:
-        """(n, 3) mean curvature vectors: minus the sum of the principal curvatures, outwards."""
+        """(n, 3) mean curvature vectors: normals times minus the sum of principal curvatures."""
         around = np.cos(self.theta) / (self.R + self.r * np.cos(self.theta))
         return -(1 / self.r + around)[:, None] * self.normal
 
@@ -219,7 +207,12 @@ def make_torus(
     first: tuple[float, float] | None = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> Torus:
-    """Uniform points on the torus.
+    r"""Points on a torus of revolution, uniform in area.
+
+    .. math:: x(\theta, \phi) = \bigl( (R + r \cos\theta) \cos\phi,\ (R + r \cos\theta) \sin\phi,\
+              r \sin\theta \bigr)
+
+    The area element is :math:`r (R + r \cos\theta)`, the area :math:`4 \pi^2 R r`.
 
     Parameters
     ----------
@@ -236,8 +229,8 @@ def make_torus(
     """
     R, r = radii
     if not 0 < r < R < np.inf:
-        raise InvalidInputError(f"radii must be R > r > 0, got {radii!r}")
-    n = as_count(n, "n", 10**9)
+        raise InvalidInputError(f"must be R > r > 0, got {radii!r}", parameter="radii", value=radii)
+    n = _as_size(n, "n")
     rng = np.random.default_rng(random_state)
     theta, phi = _tube_angles(rng, n, r / R), 2 * np.pi * rng.random(n)
     if first is not None:
@@ -255,3 +248,11 @@ def _tube_angles(rng: np.random.Generator, n: int, ratio: float) -> FloatArray:
         theta[inner] = 2 * np.pi * rng.random(int(inner.sum()))
         inner[inner] = rng.random(int(inner.sum())) * (1 + ratio) > 1 + ratio * np.cos(theta[inner])
     return theta
+
+
+def _as_size(value: Any, name: str, least: int = 1) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(
+            f"must be an integer of at least {least}, got {value!r}", parameter=name, value=value
+        )
+    return int(value)

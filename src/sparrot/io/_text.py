@@ -1,4 +1,11 @@
-"""Numbers and row names from a text file with, perhaps, a header."""
+"""Tables in text files (`.csv`, `.tsv`, or either with `.gz`): numbers, and perhaps names.
+
+The first line is a header if a field after the first is no number, or if the fields (without the
+first, if that is no number) just count 0, 1, 2, ..., as pandas names columns that have no names.
+The first column is row names if its first field below the header is no number, if the header has an
+empty name for it or names it beside mere counts (as pandas writes an index), or if the header is
+one field shorter than the rows (as R writes tables).
+"""
 
 from __future__ import annotations
 
@@ -23,61 +30,69 @@ _NO_NUMBER = re.compile(r"convert string '(.*)' to float64 at row (\d+), column 
 _OTHER_LENGTH = re.compile(r"columns changed from (\d+) to (\d+) at row (\d+)")
 
 
-def read_text(source: Path, delimiter: str) -> FloatArray:
-    """The matrix of a text file.
-
-    The first line is a header if a field after the first is no number, or if the fields (the first
-    left out, if it is none) just count 0, 1, 2, ..., as pandas names columns without names. The
-    first column is row names if its first field below the header is no number, if the header leaves
-    it unnamed or names it beside mere counts (as pandas writes an index), or if the header is one
-    field shorter than the rows (as R writes tables).
-    """
-    layout = _layout(source, delimiter)
-    header, names = layout.header, layout.names
-    _log.info("%s: %s header, %s row names", source, *("a" if w else "no" for w in (header, names)))
-    X = _numbers(source, delimiter, layout)
-    _say_if_doubtful(layout, X, source)
-    return X[:, int(names) :]
+def read_matrix(source: Path) -> FloatArray:
+    """The numbers of a text file, without its header and row names."""
+    layout = _layout(source)
+    said = ("a" if found else "no" for found in (layout.header, layout.names))
+    _log.info("%s: %s header, %s row names", source, *said)
+    X = _numbers(source, layout)
+    _warn_if_doubtful(layout, X, source)
+    return X[:, int(layout.names) :]
 
 
-def read_row_names(source: Path, delimiter: str) -> list[str] | None:
-    """The first column, where it is row names."""
-    layout = _layout(source, delimiter)
+def read_names(source: Path) -> list[str] | None:
+    """The first column, where it is row names; else None."""
+    layout = _layout(source)
     if not layout.names:
         return None
     with _opened(source) as file:
-        rows = filter(None, csv.reader(file, delimiter=delimiter))
+        rows = filter(None, csv.reader(file, delimiter=layout.delimiter))
         return [row[0] for row in islice(rows, int(layout.header), None)]
+
+
+def is_number(field: str | bytes) -> bool:
+    """Whether a field is a number.
+
+    Examples
+    --------
+    >>> is_number("1e-3"), is_number(b"nan"), is_number("1,5")
+    (True, True, False)
+    """
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The first line, whether it is a header, and whether the first column is row names."""
+    """The separator, the first line, if that is a header, and if the first column is row names."""
 
+    delimiter: str
     first: list[str]
     header: bool
     names: bool
 
 
-def _layout(source: Path, delimiter: str) -> _Layout:
+def _layout(source: Path) -> _Layout:
+    delimiter = "\t" if source.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     first, second = _first_lines(source, delimiter)
     header = _is_header(first)
     row = second if header else first
     if not row:
-        raise InvalidInputError(
-            f"{source} has no rows of numbers{_other_separator(first, delimiter)}"
-        )
+        raise _refusal(f"{source} has no rows of numbers", "", first, delimiter)
     short = header and len(first) == len(row) - 1
     unnamed = header and (first[0].strip() == "" or _counts(first))
-    names = short or unnamed or not _is_number(row[0])
+    names = short or unnamed or not is_number(row[0])
     columns = [""] * short + first if header else [str(k) for k in range(len(row))]
     _require_numbers(row, columns, int(names), source, delimiter)
-    return _Layout(first, header, names)
+    return _Layout(delimiter, first, header, names)
 
 
-def _say_if_doubtful(layout: _Layout, X: FloatArray, source: Path) -> None:
+def _warn_if_doubtful(layout: _Layout, X: FloatArray, source: Path) -> None:
     """Log what was decided where the file could be read in two ways."""
-    first, mute = layout.first, layout.header and not layout.names
+    first, nameless = layout.first, layout.header and not layout.names
     if first == ["0"]:
         _log.warning("%s: the first line is 0, and was taken for a point, not for a header", source)
     elif _just_counts(first):
@@ -86,7 +101,7 @@ def _say_if_doubtful(layout: _Layout, X: FloatArray, source: Path) -> None:
             source,
             len(first) - 1,
         )
-    if mute and X.shape[1] > 1 and np.array_equal(X[:, 0], np.arange(len(X))):
+    if nameless and X.shape[1] > 1 and np.array_equal(X[:, 0], np.arange(len(X))):
         _log.warning(
             "%s: the first column, %r, counts the rows, and was taken for a feature; drop it if it "
             "is an index",
@@ -100,9 +115,13 @@ def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
         with _opened(source) as file:
             lines = list(islice(filter(None, csv.reader(file, delimiter=delimiter)), 2))
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{source} is not text in UTF-8 ({error})") from error
+        raise InvalidInputError(
+            f"{source} is not text in UTF-8 ({error})", remedy="write it in that encoding"
+        ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InvalidInputError(f"{source} is not a whole .gz file ({error})") from error
+        raise InvalidInputError(
+            f"{source} is not a whole .gz file ({error})", remedy="write it anew"
+        ) from error
     if not lines:
         raise InvalidInputError(f"{source} is empty")
     return lines[0], lines[1] if len(lines) > 1 else []
@@ -114,15 +133,15 @@ def _opened(source: Path) -> TextIO:
 
 
 def _is_header(first: list[str]) -> bool:
-    single = len(first) == 1 and not _is_number(first[0])
+    single = len(first) == 1 and not is_number(first[0])
     counts = _counts(first) or _just_counts(first)
-    return single or counts or not all(map(_is_number, first[1:]))
+    return single or counts or not all(map(is_number, first[1:]))
 
 
 def _counts(first: list[str]) -> bool:
     """Whether the fields are a word and 0, 1, 2, ..."""
     numbers = [str(k) for k in range(len(first) - 1)]
-    return len(first) > 1 and not _is_number(first[0]) and first[1:] == numbers
+    return len(first) > 1 and not is_number(first[0]) and first[1:] == numbers
 
 
 def _just_counts(first: list[str]) -> bool:
@@ -130,15 +149,17 @@ def _just_counts(first: list[str]) -> bool:
     return len(first) > 1 and first == [str(k) for k in range(len(first))]
 
 
-def _other_separator(row: list[str], delimiter: str) -> str:
-    """What to say of a line that looks as if its fields were separated otherwise."""
-    blank = len(row) == 1 and len(row[0].split()) > 1
+def _refusal(problem: str, remedy: str, row: list[str], delimiter: str) -> InvalidInputError:
+    """The error of a line; it says so if the fields seem to be separated by something else."""
     found = [s for s in ";|\t," if s != delimiter and any(s in field for field in row)]
-    if not found and not blank:
-        return ""
-    return (
-        f"; its fields seem to be separated by {(found or [' '])[0]!r} and not {delimiter!r}: "
-        "write it with ',' as .csv or with tabs as .tsv, and with decimal points"
+    if len(row) == 1 and len(row[0].split()) > 1:
+        found.append(" ")
+    if not found:
+        return InvalidInputError(problem, remedy=remedy)
+    otherwise = "write it with ',' as .csv or with tabs as .tsv, and with decimal points"
+    return InvalidInputError(
+        f"{problem} (its fields seem to be separated by {found[0]!r} and not {delimiter!r})",
+        remedy=[remedy, otherwise],
     )
 
 
@@ -148,23 +169,27 @@ def _require_numbers(
     words = [
         f"{name!r} ({field!r})"
         for name, field in list(zip(columns, row, strict=False))[start:]
-        if not _is_number(field)
+        if not is_number(field)
     ]
-    if words or len(row) == start:
-        raise InvalidInputError(
+    if len(row) == start:
+        raise _refusal(f"{source} has no columns but the row names", "", row, delimiter)
+    if words:
+        raise _refusal(
             f"all columns of {source} but the first must be numbers, and these are not: "
-            f"{', '.join(words[:5]) or 'there are none'}; drop what is no feature and impute what "
-            f"is missing{_other_separator(row, delimiter)}"
+            f"{', '.join(words[:5])}",
+            "drop what is no feature and impute what is missing",
+            row,
+            delimiter,
         )
 
 
-def _numbers(source: Path, delimiter: str, layout: _Layout) -> FloatArray:
+def _numbers(source: Path, layout: _Layout) -> FloatArray:
     ignored: dict[int | str, Callable[[str], float]] = {0: lambda name: 0.0}
     try:
         with _opened(source) as file:
             return np.loadtxt(
                 file,
-                delimiter=delimiter,
+                delimiter=layout.delimiter,
                 skiprows=int(layout.header),
                 quotechar='"',
                 comments=None,
@@ -172,35 +197,22 @@ def _numbers(source: Path, delimiter: str, layout: _Layout) -> FloatArray:
                 ndmin=2,
             )
     except (ValueError, EOFError, zlib.error) as error:
-        raise InvalidInputError(
-            f"{source} is not a table of numbers: {_why(str(error), layout, delimiter)}"
-        ) from error
+        raise _explained(str(error), layout, f"{source} is not a table of numbers") from error
 
 
-def _why(said: str, layout: _Layout, delimiter: str) -> str:
-    """What NumPy said, with rows and columns of the matrix, counted from 0 as elsewhere.
+def _explained(message: str, layout: _Layout, problem: str) -> InvalidInputError:
+    """What NumPy found, with rows and columns counted from 0, as everywhere else.
 
-    NumPy counts rows from 0 and columns from 1 where a field is no number, names among them; and
-    rows from 1 where their lengths differ.
+    NumPy itself counts rows from 0 and columns from 1, names among them, where a field is no
+    number; and rows from 1 where their lengths differ.
     """
-    below = " below the header" if layout.header else ""
-    if found := _NO_NUMBER.search(said):
+    where = "counted from 0 below the header" if layout.header else "counted from 0"
+    if found := _NO_NUMBER.search(message):
         field, row, column = found[1], int(found[2]), int(found[3]) - 1 - layout.names
-        where = f"{field!r} at row {row}, column {column} (counted from 0{below}) is no number"
-        hint = _other_separator([*layout.first, field], delimiter)
-        return f"{where}; impute what is missing{hint}"
-    if found := _OTHER_LENGTH.search(said):
-        row = int(found[3]) - 1
-        return (
-            f"row {row} (counted from 0{below}) has {found[2]} fields, and those before it "
-            f"{found[1]}; repair that line"
-        )
-    return f"{said}; repair it"
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+        problem += f": {field!r} at row {row}, column {column} ({where}) is no number"
+        return _refusal(problem, "impute what is missing", [*layout.first, field], layout.delimiter)
+    if found := _OTHER_LENGTH.search(message):
+        problem += f": row {int(found[3]) - 1} ({where}) has {found[2]} fields"
+        problem += f", and those before it {found[1]}"
+        return InvalidInputError(problem, remedy="repair that line")
+    return InvalidInputError(f"{problem}: {message}", remedy="repair it")

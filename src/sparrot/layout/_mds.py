@@ -1,4 +1,4 @@
-"""Layouts: many coordinates drawn in two."""
+"""Multidimensional scaling: a few coordinates that keep the distances between many."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sparrot.engine import require_memory
 
 
 def mds_layout(Y: Any, n_components: int = 2, *, max_iter: int = 300) -> FloatArray:
-    """Metric multidimensional scaling of coordinates, scikit-learn's SMACOF.
+    r"""Metric multidimensional scaling of coordinates, by scikit-learn's SMACOF.
 
-    Finds a few coordinates whose distances are as near as can be to those of Y, diffusion
-    coordinates say. It starts from the principal components of Y, so that the result is the same
-    every time. Needs the n x n distances.
+    Minimizes :math:`\sum_{i<j} (|z_i - z_j| - |y_i - y_j|)^2` over layouts z with few coordinates,
+    starting from the principal components of Y, so that the result is the same every time. Needs
+    memory for the n x n distances.
 
     Parameters
     ----------

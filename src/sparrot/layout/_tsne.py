@@ -1,21 +1,35 @@
-"""t-SNE of an affinity, by openTSNE."""
+"""t-SNE of an affinity, by openTSNE.
+
+openTSNE accepts only subclasses of its `openTSNE.affinity.Affinities`, and is an optional package
+that is imported when it is used: `SparrotAffinities` has the methods, and `_opentsne_class` makes
+the subclass.
+"""
 
 from __future__ import annotations
 
+import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._extras import load_extra
 from sparrot._types import PointArray
-from sparrot._validation import as_array, as_points
-from sparrot.affinity import Affinity, resume
+from sparrot._validation import as_affinity, as_array, as_choice, as_points, as_positive
+from sparrot.affinity import Affinity, perplexity as perplexity_of, resume
+from sparrot.affinity._neighbors import distance_named, nearest_of_new
 from sparrot.affinity._registry import fit, kinds
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.layout._start import spectral_start
+
+_SAMPLE = 500  # new points from which the eps for a perplexity is found
+_REACH = np.log(1e6)  # that eps is sought within this factor of the affinity's own
+_PRECISION = 0.01  # of log eps
 
 
 def tsne(
@@ -35,17 +49,17 @@ def tsne(
     Parameters
     ----------
     X : (n, p) points.
-    n_components : 2, or 1.
+    n_components : 2 or 1.
     kind : `"qot"`, `"eot"` or `"tsallis"`; for others see `tsne_affinities`.
-    perplexity, eps, metric : as for `sparrot.qot`, but a perplexity of 30 if nothing is said.
+    perplexity, eps, metric : as for `sparrot.qot`, but the default is a perplexity of 30.
     random_state : seed; the result is the same every time.
     n_jobs : threads, for the affinity (all cores by default) and for openTSNE (one by default).
-    **options : to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `initialization`, ...
+    **options : passed on to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `initialization`, ...
 
     Returns
     -------
     openTSNE.TSNEEmbedding
-        An array of coordinates, with `transform` for new points and `affinities` for the rest.
+        An array of coordinates; its `transform` places new points, and it holds the `affinities`.
 
     Examples
     --------
@@ -55,6 +69,7 @@ def tsne(
     >>> embedding.shape, embedding.transform(X[:3] + 0.1).shape
     ((100, 2), (3, 2))
     """
+    kind = as_choice(kind, "kind", kinds(transport=True))
     points = as_points(X, metric)
     model = fit(points, kind, perplexity=perplexity, eps=eps, metric=metric, n_jobs=n_jobs)
     affinities = tsne_affinities(model, points)
@@ -65,15 +80,39 @@ def tsne(
     return _run(affinities, n_components, random_state, {"n_jobs": n_jobs or 1} | options)
 
 
+def tsne_layout(W: Any, n_components: int = 2, *, random_state: int = 0, **options: Any) -> Any:
+    """t-SNE of a matrix; it starts from the leading eigenvectors unless `initialization` is given.
+
+    Examples
+    --------
+    >>> import sparrot
+    >>> W = sparrot.knn(np.random.default_rng(0).standard_normal((60, 3))).matrix
+    >>> tsne_layout(W, n_iter=5, early_exaggeration_iter=5).shape
+    (60, 2)
+    """
+    affinities = tsne_affinities(W)
+    start = spectral_start(W, n_components, np.random.default_rng(random_state))
+    return _run(affinities, n_components, random_state, {"initialization": start} | options)
+
+
+def _run(affinities: Any, n_components: int, random_state: int, options: dict[str, Any]) -> Any:
+    TSNE = load_extra("openTSNE", "tsne").TSNE
+    try:
+        model = TSNE(n_components=n_components, random_state=random_state, **options)
+    except TypeError as error:
+        raise InvalidInputError(f"openTSNE.TSNE does not take this: {error}") from error
+    return model.fit(affinities=affinities)
+
+
 def tsne_affinities(source: Any, X: Any = None) -> Any:
     """Any affinity as `openTSNE.affinity.Affinities`, for `openTSNE.TSNE().fit(affinities=...)`.
 
     Parameters
     ----------
-    source : a `sparrot.Affinity`, a symmetric matrix, or whatever is fitted and has an `affinity_`.
+    source : a `sparrot.Affinity`, a symmetric matrix, or a fitted estimator with an `affinity_`.
     X : the points of a `sparrot.Affinity`; needed for `embedding.transform` of new points. A fitted
-        `QOT`, `EOT` or `Tsallis` knows its own; matrices and other kinds have no rows for new
-        points, and only the number of theirs is checked.
+        `QOT`, `EOT` or `Tsallis` knows its own. Matrices and other kinds have no rows for new
+        points: of X only the number of points is checked.
 
     Returns
     -------
@@ -88,25 +127,20 @@ def tsne_affinities(source: Any, X: Any = None) -> Any:
     >>> bool(np.isclose(A.P.sum(), 1)), A.to_new(X[:2] + 0.1).shape
     (True, (2, 100))
     """
-    load_extra("openTSNE", "tsne")
-    from sparrot.layout._opentsne import SparrotAffinities
-
+    make = _opentsne_class()
     if isinstance(source, Affinity) and source.kind in kinds(transport=True) and X is not None:
         source = resume(source, X)
     if isinstance(source, BaseEstimator):
         check_is_fitted(source, "affinity_")
     if isinstance(source, TransportEstimator):
-        return SparrotAffinities(source.affinity_, source, _own_points(source, X))
-    affinities = SparrotAffinities(getattr(source, "affinity_", source))
-    if X is not None:
-        _require_rows(X, affinities.n_samples)
+        return make(source.affinity_, source, _own_points(source, X))
+    affinities = make(getattr(source, "affinity_", source))
+    found = affinities.n_samples if X is None else len(as_array(X))
+    if found != affinities.n_samples:
+        raise InvalidInputError(
+            f"must be the {affinities.n_samples} rows of the affinity, got {found}", parameter="X"
+        )
     return affinities
-
-
-def _require_rows(X: Any, n: int) -> None:
-    found = len(as_array(X))
-    if found != n:
-        raise InvalidInputError(f"X must be the {n} rows of the affinity, got {found}")
 
 
 def _own_points(model: TransportEstimator, X: Any) -> PointArray:
@@ -114,22 +148,95 @@ def _own_points(model: TransportEstimator, X: Any) -> PointArray:
     points: PointArray = model._fit_X
     if X is not None and not np.array_equal(as_points(X, model.metric), points):
         raise InvalidInputError(
-            f"X is not the data that this {type(model).__name__} was fitted to; leave it out"
+            f"is not the data that this {type(model).__name__} was fitted to",
+            parameter="X",
+            remedy="leave it out",
         )
     return points
 
 
-def lay_out(W: Any, *, n_components: int, random_state: int, **options: Any) -> Any:
-    """t-SNE of a matrix, from its leading eigenvectors unless told otherwise."""
-    affinities = tsne_affinities(W)
-    start = spectral_start(W, n_components, np.random.default_rng(random_state))
-    return _run(affinities, n_components, random_state, {"initialization": start} | options)
+class SparrotAffinities:
+    """A sparrot affinity with the methods that openTSNE calls; `tsne_affinities` makes it.
+
+    Parameters
+    ----------
+    W : symmetric affinity; copied, and scaled to sum to one as `P`.
+    model, X : the fitted estimator and its points, for rows of new points; None if there are none.
+    """
+
+    def __init__(self, W: Any, model: Any = None, X: PointArray | None = None) -> None:
+        super().__init__()
+        P = csr_matrix(as_affinity(W))
+        self.P = csr_matrix(P / P.sum())
+        self.model = model
+        self.X = X
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by `_unpickled`: the subclass has no name in this module."""
+        return _unpickled, (self.__dict__,)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points."""
+        return int(self.P.shape[0])
+
+    def to_new(
+        self, data: Any, perplexity: float | None = None, return_distances: bool = False
+    ) -> Any:
+        """Affinities of new points to the points of the embedding, in rows of sum one.
+
+        Parameters
+        ----------
+        data : (m, p) new points.
+        perplexity : their mean perplexity, reached, if possible, by another eps with the same
+            potentials; None keeps the eps of the affinity. (`embedding.transform` asks for 5.)
+        return_distances : also return the nearest points of each new one, ascending, three times
+            the perplexity many, and their distances.
+        """
+        if self.model is None or self.X is None:
+            raise InvalidInputError(
+                "these affinities have no rows for new points",
+                remedy=[
+                    "make them from a fitted QOT, EOT or Tsallis",
+                    "from an affinity of qot, eot or tsallis and its points",
+                    "use {sparrot.tsne}",
+                ],
+            )
+        data = as_array(data, "data")
+        model = self.model if perplexity is None else self._reaching(data, perplexity)
+        P = csr_matrix(model.transform(data))
+        if not return_distances:
+            return P
+        k = min(self.n_samples, int(np.ceil(3 * perplexity_of(P).mean())))
+        distance = distance_named(self.model.metric)
+        return P, *nearest_of_new(data, self.X, k, distance, self.model.n_jobs)
+
+    def _reaching(self, data: PointArray, perplexity: float) -> Any:
+        """The model at the eps where a sample of the new rows has the mean perplexity.
+
+        If no eps within reach has it, the eps is the end of the range that comes closest.
+        """
+        target = as_positive(perplexity, "perplexity", "it is an effective number of neighbors")
+        sample = data[:: max(1, len(data) // _SAMPLE)]
+        model = copy.copy(self.model)
+
+        def excess(log_ratio: float) -> float:
+            model.eps_ = self.model.eps_ * np.exp(log_ratio)
+            return float(perplexity_of(model.transform(sample)).mean()) - target
+
+        if excess(-_REACH) < 0 < excess(_REACH):
+            excess(brentq(excess, -_REACH, _REACH, xtol=_PRECISION))
+        return model
 
 
-def _run(affinities: Any, n_components: int, random_state: int, options: dict[str, Any]) -> Any:
-    TSNE = load_extra("openTSNE", "tsne").TSNE
-    try:
-        model = TSNE(n_components=n_components, random_state=random_state, **options)
-    except TypeError as error:
-        raise InvalidInputError(f"openTSNE.TSNE does not take this: {error}") from error
-    return model.fit(affinities=affinities)
+@cache
+def _opentsne_class() -> Any:
+    """`SparrotAffinities` as a subclass of openTSNE's."""
+    base = load_extra("openTSNE.affinity", "tsne").Affinities
+    return type("SparrotAffinities", (SparrotAffinities, base), {})
+
+
+def _unpickled(state: dict[str, Any]) -> Any:
+    affinities = object.__new__(_opentsne_class())
+    affinities.__dict__.update(state)
+    return affinities

@@ -1,4 +1,10 @@
-"""A layout of an affinity by umap-learn."""
+"""UMAP layout of an affinity, by umap-learn.
+
+UMAP samples the edges of a graph, one of weight w first in epoch `max(W) / w`, counted from 0, and
+then again after as many epochs: edges below `max(W) / (n_epochs - 1)` are never sampled. Weights of
+an affinity span more orders of magnitude than those of UMAP's own graph, so the number of epochs is
+chosen by the weights, and what is left out is counted.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +18,27 @@ from scipy.sparse import csr_array, csr_matrix, triu
 
 from sparrot._extras import load_extra
 from sparrot._types import FloatArray
-from sparrot._validation import as_affinity, as_array, as_choice, as_count, as_positive
+from sparrot._validation import as_affinity, as_array, as_count, as_positive
 from sparrot.errors import InvalidInputError
 from sparrot.layout._start import spectral_start
 
-_SMALL = 10_000  # umap: more epochs for fewer points
+_SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
 _BOX = 10.0  # half the side of umap's cube of random starts
-_PATIENCE = 5  # times the epochs that umap itself would take
+_PATIENCE = 5  # times the epochs that umap itself would run
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UMAPLayout:
-    """A layout, and how much of the graph it saw.
+    """A layout, and how much of the graph went into it.
 
     Attributes
     ----------
     embedding : (n, n_components) coordinates.
-    n_epochs : how many epochs were run.
-    n_edges : edges `i < j` of the graph.
-    n_dropped : those that umap left out, their weight being below `max(W) / (n_epochs - 1)`.
-    dropped_weight : the share of the weight of all edges that went with them.
+    n_epochs : number of epochs.
+    n_edges : number of edges `i < j` of the graph.
+    n_dropped : how many of them umap left out, with weights below `max(W) / (n_epochs - 1)`.
+    dropped_weight : their share of the weight of all edges.
     """
 
     embedding: FloatArray
@@ -54,10 +60,7 @@ def umap_layout(
     negative_sample_rate: int = 5,
     learning_rate: float = 1.0,
 ) -> UMAPLayout:
-    """Lay an affinity out as UMAP does its own graph.
-
-    UMAP samples an edge of weight w first in epoch `max(W) / w`, counted from 0, and then as often
-    again: edges below `max(W) / (n_epochs - 1)` are left out.
+    """Lay out an affinity as UMAP does its own graph.
 
     Parameters
     ----------
@@ -65,15 +68,16 @@ def umap_layout(
     n_components : dimension of the layout.
     min_dist, spread, negative_sample_rate, learning_rate : as in `umap.UMAP`.
     n_epochs : None for the fewest that leave out no edge, but no fewer than UMAP would run and no
-        more than five times as many. What is left out even so is in the result, and logged.
-    init : (n, n_components) where to start; or `"spectral"`, the leading eigenvectors of W; or
-        `"random"`.
+        more than five times as many. UMAP leaves out edges of weight below
+        `max(W) / (n_epochs - 1)`; how many these are is in the result, and logged.
+    init : where to start: `"spectral"`, the leading eigenvectors of W, `"random"`, or an array of
+        shape (n, n_components).
     random_state : seed; the result is the same every time.
 
     Returns
     -------
     UMAPLayout
-        With `embedding`, `n_epochs`, `n_edges` and `n_dropped`.
+        With `embedding`, `n_epochs`, `n_edges`, `n_dropped` and `dropped_weight`.
 
     Examples
     --------
@@ -89,7 +93,7 @@ def umap_layout(
     umap = _load_umap()
     a, b = curve(min_dist, spread)
     epochs = _epochs(W) if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
-    lost = _lost(W, epochs)
+    edges = _count_edges(W, epochs)
     rng = np.random.default_rng(random_state)
     embedding, _ = umap.simplicial_set_embedding(
         data=None,
@@ -109,7 +113,7 @@ def umap_layout(
         densmap_kwds={},
         output_dens=False,
     )
-    return UMAPLayout(np.asarray(embedding, dtype=np.float64), epochs, *lost)
+    return UMAPLayout(np.asarray(embedding, dtype=np.float64), epochs, *edges)
 
 
 def curve(min_dist: float, spread: float) -> tuple[float, float]:
@@ -126,20 +130,15 @@ def _load_umap() -> Any:
         return load_extra("umap.umap_", "umap")
 
 
-def _least_epochs(W: csr_array) -> int:
-    """What UMAP runs if nothing is said."""
-    return 500 if W.shape[0] <= _SMALL else 200
-
-
 def _epochs(W: csr_array) -> int:
-    least = _least_epochs(W)
+    least = 500 if W.shape[0] <= _SMALL else 200
     weights = W.data[W.data > 0]
     wanted = np.ceil(weights.max() / weights.min()) + 1 if len(weights) else least
     return int(np.clip(wanted, least, _PATIENCE * least))
 
 
-def _lost(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
-    """How many edges there are, how many UMAP drops, and their share of the weight."""
+def _count_edges(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
+    """How many edges there are, how many UMAP drops, and their share of the weight; logged."""
     weights = triu(W, k=1).data
     weights = weights[weights > 0]
     first = n_epochs / (n_epochs * (weights / weights.max(initial=0.0)))  # as umap rounds it
@@ -161,10 +160,14 @@ def _lost(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
 def _start(W: csr_array, init: Any, n_components: int, rng: np.random.Generator) -> FloatArray:
     shape = W.shape[0], n_components
     if isinstance(init, str):
-        init = as_choice(init, "init, if not an array,", ("spectral", "random"))
-        random = init == "random"
-        return rng.uniform(-_BOX, _BOX, shape) if random else spectral_start(W, n_components, rng)
+        if init == "random":
+            return rng.uniform(-_BOX, _BOX, shape)
+        if init == "spectral":
+            return spectral_start(W, n_components, rng)
+        raise InvalidInputError(
+            f"must be 'spectral', 'random' or an array, got {init!r}", parameter="init", value=init
+        )
     start = np.array(as_array(init, "init"), dtype=np.float64)
     if start.shape != shape:
-        raise InvalidInputError(f"init must have shape {shape}, got {start.shape}")
+        raise InvalidInputError(f"must have shape {shape}, got {start.shape}", parameter="init")
     return start

@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 from sparrot._types import FloatArray
 from sparrot.affinity import perplexity
 from sparrot.datasets import Cells, load_arabidopsis_root, load_dentate_gyrus, load_pbmc_facs
-from sparrot.datasets._cells import VARIABLE
+from sparrot.datasets._folder import VARIABLE
 from sparrot.errors import MissingDataError
 from sparrot.paper._clusters import image_by_label, spectrum, with_perplexity_moments
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless

@@ -1,18 +1,21 @@
-"""Affinities inside an AnnData: which keys, and the way back.
+"""The one module that knows where things are in an AnnData: keys, points, graphs and layouts.
 
-For a key k (scanpy's default is `"neighbors"`, and then the names of the matrices have no prefix):
+A graph with the key k consists of
 
-* `obsp["{k}_connectivities"]`: the matrix, a `csr_matrix`;
-* `obsp["{k}_distances"]`: nearest neighbors, of the points or, where there are none, of the graph;
+* `obsp["{k}_connectivities"]`: the affinity, a `csr_matrix`;
+* `obsp["{k}_distances"]`: distances to the nearest neighbors of the points or, where these are not
+  known, dissimilarities of the strongest neighbors in the graph;
 * `obs["{k}_potential"]`: the potential, where the affinity has one;
 * `uns[k]`: `connectivities_key`, `distances_key`, `potential_key`, scanpy's `params`, and
-  `sparrot`, the record of all else that is known.
+  `sparrot`, a record of everything else that is known about the affinity.
 
-Which points of an AnnData the graph is built from: scanpy's rules, and a word about PCA.
+Scanpy's default k is `"neighbors"`, and then the keys of `obsp` have no prefix. A diffusion map is
+in `obsm["X_diffmap"]` and `uns["diffmap_evals"]`, a layout in `obsm["X_{name}"]` and `uns[name]`.
 
-The robustness of a bistochastic affinity to heteroskedastic noise rests on the noise adding, in
-high dimension, one number a point to all its squared distances. PCA keeps only a few directions of
-the noise, which no longer does so: the paper notes that it "could impede the robustness".
+Which points a graph is built from follows scanpy's rules (`choose_points`). PCA deserves a caution:
+a bistochastic affinity is robust to heteroskedastic noise because in high dimension the noise adds
+one number per point to all its squared distances. PCA keeps only a few directions of the noise, so
+that this no longer holds: the paper notes that it "could impede the robustness".
 """
 
 from __future__ import annotations
@@ -28,21 +31,27 @@ import numpy as np
 from scipy.sparse import coo_array, csr_matrix, issparse
 
 from sparrot._extras import load_extra
-from sparrot._validation import as_count
+from sparrot._types import FloatArray
+from sparrot._validation import as_count, as_flag
 from sparrot.affinity import Affinity
 from sparrot.affinity._record import from_record, require_whole, to_record
 from sparrot.errors import InvalidInputError
 
-DEFAULT = "neighbors"
-_REMEDY = (
-    "sparrot.sc.neighbors (and not sc.pp.neighbors) writes one into an AnnData, sparrot.save into "
-    "a file"
-)
+DEFAULT = "neighbors"  # the key of scanpy's default graph
+RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
+WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The names under which one graph is stored, given the one that the user chose."""
+    """The names under which one graph is stored.
+
+    Examples
+    --------
+    >>> Keys().connectivities, Keys("mine").connectivities, Keys("mine").potential
+    ('connectivities', 'mine_connectivities', 'mine_potential')
+    """
 
     uns: str = DEFAULT
 
@@ -67,53 +76,83 @@ class Keys:
 
 
 def as_anndata(adata: Any) -> Any:
-    """An AnnData, or whatever has its parts."""
+    """An AnnData, or an object that has its parts."""
     if not all(hasattr(adata, part) for part in ("obs", "obsm", "obsp", "uns", "n_obs")):
         raise InvalidInputError(
-            f"adata must be an AnnData, got {type(adata).__name__}; of an array, sparrot.qot makes "
-            "the affinity"
+            f"must be an AnnData, got {type(adata).__name__}",
+            parameter="adata",
+            remedy="for an array use {sparrot.qot}",
         )
     return adata
 
 
-def put(adata: Any, affinity: Affinity, keys: Keys, params: dict[str, Any], distances: Any) -> None:
-    """Write an affinity and the distances of its nearest neighbors.
-
-    What an earlier graph left under the same key goes: half of it would contradict this one.
-    """
-    adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
-    adata.obsp[keys.distances] = distances
-    entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
-    if affinity.potential is not None:
-        adata.obs[keys.potential] = affinity.potential
-        entry["potential_key"] = keys.potential
-    elif keys.potential in adata.obs:
-        del adata.obs[keys.potential]
-    adata.uns[keys.uns] = entry | {"params": params, "sparrot": to_record(affinity)}
+def as_writable(adata: Any, copy: Any) -> Any:
+    """The AnnData to write into: itself, or a copy in memory."""
+    adata, backed = as_anndata(adata), getattr(adata, "isbacked", False)
+    if as_flag(copy, "copy"):
+        return adata.to_memory() if backed else adata.copy()
+    if backed and adata.is_view:
+        raise InvalidInputError(
+            "is a view of a file on disk, and nothing can be written to it",
+            parameter="adata",
+            remedy=["call .to_memory() first", "pass {copy=True}"],
+        )
+    return adata
 
 
-def get(adata: Any, key: str | None, source: str = "adata") -> Affinity:
+@contextmanager
+def writing() -> Iterator[None]:
+    """No warning where writing turns a view into an AnnData of its own, as in scanpy."""
+    anndata = load_extra("anndata", "scanpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", anndata.ImplicitModificationWarning)
+        yield
+
+
+# Graphs
+
+
+def put_graph(
+    adata: Any, affinity: Affinity, distances: Any, keys: Keys, params: dict[str, Any]
+) -> None:
+    """Write an affinity and distances between neighbors, in place of a graph with the same key."""
+    with writing():
+        adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
+        adata.obsp[keys.distances] = distances
+        entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
+        if affinity.potential is not None:
+            adata.obs[keys.potential] = affinity.potential
+            entry["potential_key"] = keys.potential
+        elif keys.potential in adata.obs:  # of the graph that was there
+            del adata.obs[keys.potential]
+        adata.uns[keys.uns] = entry | {"params": params, RECORD: to_record(affinity)}
+
+
+def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity:
     """The affinity under a key of `uns`; without a key, the only one that sparrot wrote."""
     key = _only_key(adata, source) if key is None else key
     entry = adata.uns.get(key, {})
-    if "sparrot" not in entry:
+    if RECORD not in entry:
         raise InvalidInputError(
-            f"{source} has no affinity of sparrot under uns[{key!r}], only {_written(adata)}; "
-            "sparrot.sc.neighbors writes one"
+            f"{source} has no affinity of sparrot under uns[{key!r}], only {_written(adata)}",
+            remedy="{sparrot.sc.neighbors} writes one",
         )
-    stored = entry.get("connectivities_key"), entry.get("potential_key")
-    absent = [k for k, place in zip(stored, (adata.obsp, adata.obs), strict=True) if k not in place]
-    if stored[0] in absent or (stored[1] is not None and stored[1] in absent):
+    place = f"uns[{key!r}] of {source}"
+    connectivities, potential = entry.get("connectivities_key"), entry.get("potential_key")
+    gone = [] if connectivities in adata.obsp else [f"obsp[{connectivities!r}]"]
+    if potential is not None and potential not in adata.obs:
+        gone.append(f"obs[{potential!r}]")
+    if gone:
         raise InvalidInputError(
-            f"uns[{key!r}] of {source} points to {' and '.join(map(str, absent))}, which is gone; "
-            "build the affinity anew"
+            f"{place} points to {' and '.join(gone)}, which {'is' if len(gone) == 1 else 'are'} "
+            "not there",
+            remedy="build the affinity anew",
         )
-    potential = None if stored[1] is None else adata.obs[stored[1]].to_numpy()
-    name = f"uns[{key!r}] of {source}"
-    return from_record(entry["sparrot"], adata.obsp[stored[0]], potential, name)
+    u = None if potential is None else adata.obs[potential].to_numpy()
+    return from_record(entry[RECORD], adata.obsp[connectivities], u, place)
 
 
-def graph(adata: Any, neighbors_key: str | None) -> Any:
+def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
     """The connectivities under a key of `uns`, of sparrot or scanpy.
 
     Old files have no `connectivities_key`; scanpy reads the default graph without it.
@@ -122,47 +161,73 @@ def graph(adata: Any, neighbors_key: str | None) -> Any:
     entry = adata.uns.get(key, {})
     place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
     if place not in adata.obsp:
-        raise InvalidInputError(f"no graph under uns[{key!r}]; run sparrot.sc.neighbors first")
-    if "sparrot" in entry:
-        require_whole(entry["sparrot"], adata.obsp[place], f"uns[{key!r}] of adata")
+        raise InvalidInputError(
+            f"there is no graph under uns[{key!r}]", remedy="run {sparrot.sc.neighbors} first"
+        )
+    if RECORD in entry:
+        require_whole(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
     return adata.obsp[place]
 
 
-@contextmanager
-def writing() -> Iterator[None]:
-    """Writing to a view makes it an AnnData of its own, as scanpy does without a word."""
-    anndata = load_extra("anndata", "scanpy")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", anndata.ImplicitModificationWarning)
-        yield
-
-
 def _written(adata: Any) -> list[str]:
-    return [k for k, entry in adata.uns.items() if isinstance(entry, dict) and "sparrot" in entry]
+    return [k for k, entry in adata.uns.items() if isinstance(entry, dict) and RECORD in entry]
 
 
 def _only_key(adata: Any, source: str) -> str:
     keys = _written(adata)
-    if len(keys) != 1:
+    if not keys:
         raise InvalidInputError(
-            f"{source} holds {len(keys)} affinities of sparrot"
-            + (f" ({', '.join(keys)}); name one by key=" if keys else f"; {_REMEDY}")
+            f"{source} holds 0 affinities of sparrot",
+            remedy="{sparrot.sc.neighbors} (and not sc.pp.neighbors) writes one into an AnnData, "
+            "{sparrot.save} into a file",
+        )
+    if len(keys) > 1:
+        raise InvalidInputError(
+            f"{source} holds {len(keys)} affinities of sparrot ({', '.join(keys)})",
+            remedy="name one by {key}",
         )
     return keys[0]
 
 
-WIDE = 50  # columns: above that scanpy's default is PCA, with so many components
-_log = logging.getLogger(__name__)
-_CAUTION = (
-    "the graph is built from %d principal components (%s): fast, but PCA changes how noise enters "
-    "the distances, and where its strength varies between cells this costs robustness; "
-    "use_rep='X' (or n_pcs=0) takes all %d columns"
-)
+# Coordinates
+
+
+def put_diffusion_map(adata: Any, vectors: FloatArray, values: FloatArray) -> None:
+    """Write a diffusion map where `sc.tl.diffmap` does."""
+    with writing():
+        adata.obsm["X_diffmap"] = vectors
+        adata.uns["diffmap_evals"] = values
+
+
+def put_layout(
+    adata: Any, name: str, key_added: str | None, embedding: Any, params: dict[str, Any]
+) -> None:
+    """Write a layout where scanpy does: `X_{name}` and `name`, or `key_added` for both."""
+    with writing():
+        adata.obsm[key_added or f"X_{name}"] = np.asarray(embedding)
+        adata.uns[key_added or name] = {"params": params}
+
+
+def get_start(adata: Any, init_pos: Any) -> Any:
+    """Where a layout starts: what `sparrot.umap_layout` takes, or a key of `obsm`."""
+    if not isinstance(init_pos, str) or init_pos in ("spectral", "random"):
+        return init_pos
+    if init_pos not in adata.obsm:
+        raise InvalidInputError(
+            f"must be 'spectral', 'random', an array or a key of obsm ({_listed(adata.obsm)}), got "
+            f"{init_pos!r}",
+            parameter="init_pos",
+            value=init_pos,
+        )
+    return adata.obsm[init_pos]
+
+
+# Points
 
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """Points, and the words by which scanpy will find them again.
+    """Points, and how scanpy will find them again.
 
     Attributes
     ----------
@@ -177,26 +242,36 @@ class Representation:
     params: dict[str, Any]
     computed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def keep(self, adata: Any) -> None:
-        """Write what was computed."""
-        for part, items in self.computed.items():
-            getattr(adata, part).update(items)
+    def put_computed(self, adata: Any) -> None:
+        """Write what PCA found."""
+        with writing():
+            for part, items in self.computed.items():
+                getattr(adata, part).update(items)
 
 
-def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None) -> Representation:
-    """The points that `sc.pp.neighbors` would take; `layer` stands in for X.
+def choose_points(
+    adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None
+) -> Representation:
+    """The points that `sc.pp.neighbors` would take; `layer` takes the place of X.
 
-    PCA runs here if it is needed and absent. Nothing is written before `Representation.keep`.
+    PCA runs here if it is needed and absent. Nothing is written.
     """
     if layer is not None and use_rep is not None:
-        raise InvalidInputError(f"give layer or use_rep, not both: {layer!r} and {use_rep!r}")
+        raise InvalidInputError(
+            f"layer={layer!r} and use_rep={use_rep!r} are both given",
+            remedy="give {layer} or {use_rep}, not both",
+        )
     if layer is not None and layer not in adata.layers:
-        raise InvalidInputError(f"no layer {layer!r}; there are {_listed(adata.layers)}")
+        raise InvalidInputError(
+            f"must be a key of adata.layers ({_listed(adata.layers)}), got {layer!r}",
+            parameter="layer",
+            value=layer,
+        )
     if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= WIDE)):
         params = {"use_rep": "X"} | ({} if layer is None else {"layer": layer})
         if n_pcs:
             _log.warning(
-                "n_pcs=%s is left aside, as in scanpy: %s columns are taken as they are; for "
+                "n_pcs=%s is ignored, as in scanpy: all %s columns are taken as they are; for "
                 "components, run sc.pp.pca and name them by use_rep='X_pca'",
                 n_pcs,
                 adata.n_vars,
@@ -204,11 +279,11 @@ def choose(adata: Any, use_rep: str | None, n_pcs: int | None, layer: str | None
         return Representation(in_memory(_matrix(adata, layer)), _place(layer), params)
     if use_rep is not None:
         return _stored(adata, use_rep, n_pcs)
-    return _principal(adata, n_pcs, layer)
+    return _principal_components(adata, n_pcs, layer)
 
 
 def in_memory(X: Any) -> Any:
-    """The array itself, of whatever stands for it in a backed AnnData."""
+    """The array itself; a backed AnnData has something else in its place."""
     if issparse(X) or isinstance(X, np.ndarray):
         return X
     return X.to_memory() if hasattr(X, "to_memory") else np.asarray(X[:])
@@ -217,7 +292,10 @@ def in_memory(X: Any) -> Any:
 def _matrix(adata: Any, layer: str | None) -> Any:
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
-        raise InvalidInputError("adata.X is None; name a representation by use_rep= or layer=")
+        raise InvalidInputError(
+            f"{_place(layer)} is None",
+            remedy=["take a representation of obsm by {use_rep}", "a layer by {layer}"],
+        )
     return X
 
 
@@ -228,7 +306,9 @@ def _place(layer: str | None) -> str:
 def _stored(adata: Any, use_rep: str, n_pcs: int | None) -> Representation:
     if use_rep not in adata.obsm:
         raise InvalidInputError(
-            f"no obsm[{use_rep!r}]; there are {_listed(adata.obsm)}, and 'X' for the matrix itself"
+            f"must be 'X' or a key of adata.obsm ({_listed(adata.obsm)}), got {use_rep!r}",
+            parameter="use_rep",
+            value=use_rep,
         )
     points, place = in_memory(adata.obsm[use_rep]), f"adata.obsm[{use_rep!r}]"
     if n_pcs is None:
@@ -237,13 +317,13 @@ def _stored(adata: Any, use_rep: str, n_pcs: int | None) -> Representation:
     return Representation(points[:, :n_pcs], place, {"use_rep": use_rep, "n_pcs": n_pcs})
 
 
-def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representation:
-    """Principal components, of the layer or X.
+def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> Representation:
+    """Principal components of X or of the layer: those that are stored, or else new ones.
 
-    Those of X are named to scanpy by `n_pcs` alone, as its own default does: then `sc.tl.ingest`
-    projects new cells by the same components. With `use_rep` it would not, and take the genes of
-    new cells for components without a word. (The price, as in scanpy: should `obsm["X_pca"]` be
-    gone when `sc.tl.umap` runs, that runs a PCA of its own, and warns.)
+    For components of X only `n_pcs` is written, as scanpy's own default does: then `sc.tl.ingest`
+    projects new cells onto the same components. With `use_rep` it would not, and silently take the
+    genes of new cells for components. (The price, as in scanpy: if `obsm["X_pca"]` is missing when
+    `sc.tl.umap` runs, it computes a PCA of its own, and warns.)
     """
     key = "X_pca" if layer is None else f"X_pca_{layer}"
     most = min(adata.n_vars, adata.n_obs) - 1
@@ -256,18 +336,28 @@ def _principal(adata: Any, n_pcs: int | None, layer: str | None) -> Representati
         computed = _pca(adata, wanted, layer, key)
         stored = computed["obsm"][key]
     points = stored[:, :wanted]
-    _log.info(_CAUTION, points.shape[1], f"obsm[{key!r}]", adata.n_vars)
+    _log.info(
+        "the graph is built from %d principal components (obsm[%r]): fast, but PCA changes how "
+        "noise enters the distances, and where its strength varies between cells this costs "
+        "robustness; use_rep='X' (or n_pcs=0) takes all %d columns",
+        points.shape[1],
+        key,
+        adata.n_vars,
+    )
     params: dict[str, Any] = {"n_pcs": points.shape[1]}
     params |= {} if layer is None else {"use_rep": key}
     return Representation(points, f"adata.obsm[{key!r}]", params, computed)
 
 
 def _require_columns(stored: Any, key: str, n_pcs: int | None) -> None:
-    """What is stored is not ours to replace, and scanpy does not either."""
+    """Enough components; those of the user are not replaced, as in scanpy."""
     if n_pcs is not None and stored.shape[1] < n_pcs:
         raise InvalidInputError(
-            f"obsm[{key!r}] has {stored.shape[1]} principal components, fewer than n_pcs={n_pcs}; "
-            f"run sc.pp.pca with n_comps={n_pcs}, take fewer, or delete obsm[{key!r}]"
+            f"must be at most {stored.shape[1]}, the number of principal components in "
+            f"obsm[{key!r}], got {n_pcs}",
+            parameter="n_pcs",
+            value=n_pcs,
+            remedy=["run sc.pp.pca with more of them", "delete the stored ones"],
         )
 
 
@@ -285,7 +375,7 @@ def _pca(adata: Any, n_comps: int, layer: str | None, key: str) -> dict[str, dic
 
 
 def _require_finite(X: Any, var: Any, place: str) -> None:
-    """Finite entries in the columns of which `sc.pp.pca` makes components."""
+    """Finite entries in the columns that `sc.pp.pca` uses."""
     used = var.get("highly_variable", np.ones(X.shape[1], dtype=bool))
     X = X[:, np.asarray(used, dtype=bool)]
     entries = coo_array(X) if issparse(X) else X
@@ -294,10 +384,10 @@ def _require_finite(X: Any, var: Any, place: str) -> None:
         columns = entries.coords[1][bad] if issparse(X) else np.nonzero(bad)[1]
         gene = var.index[np.flatnonzero(used)[columns[0]]]
         raise InvalidInputError(
-            f"{place} has {len(columns)} entries that are not finite, one in the column {gene!r}; "
-            "drop or impute them"
+            f"{place} has {len(columns)} entries that are not finite, one in the column {gene!r}",
+            remedy="drop or impute them",
         )
 
 
 def _listed(mapping: Any) -> str:
-    return ", ".join(repr(name) for name in mapping) or "none"
+    return ", ".join(repr(name) for name in mapping) or "there are none"

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.sc import _distances as nearest
+from sparrot.sc import _graph, _neighbors
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_principal_components_of_the_user_are_not_replaced():
     own = np.random.default_rng(1).standard_normal((100, 10))
     adata.obsm["X_pca"] = own
     adata.uns["pca"] = {"mine": 1}
-    with pytest.raises(InvalidInputError, match="has 10 principal components, fewer than n_pcs=20"):
+    with pytest.raises(InvalidInputError, match=r"n_pcs must be at most 10, .* got 20; run"):
         sparrot.sc.neighbors(adata, perplexity=10, n_pcs=20)
     sparrot.sc.neighbors(adata, perplexity=10)
     assert np.array_equal(adata.obsm["X_pca"], own)
@@ -192,7 +192,7 @@ def test_what_fails_leaves_no_trace(options):
 
 
 def test_too_few_neighbors_are_refused_before_anything_is_solved(monkeypatch):
-    monkeypatch.setattr(sparrot.sc, "choose", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr(_neighbors, "choose_points", lambda *_: pytest.fail("started"))
     with pytest.raises(InvalidInputError, match="at least 2"):
         sparrot.sc.neighbors(cloud(), 1)
 
@@ -286,7 +286,7 @@ def test_a_number_of_neighbors_alone_is_remarked_on(caplog):
 
 
 def test_the_start_of_a_layout_is_named(done):
-    message = r"a key of obsm \(X_pca\), got 'paga'"
+    message = r"a key of obsm \('X_pca'\), got 'paga'"
     with pytest.raises(InvalidInputError, match=message):
         sparrot.sc.umap(done, init_pos="paga")
 
@@ -294,20 +294,20 @@ def test_the_start_of_a_layout_is_named(done):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"use_rep": "X_scvi"}, r"no obsm\['X_scvi'\]; there are none"),
-        ({"layer": "raw"}, "no layer 'raw'"),
+        ({"use_rep": "X_scvi"}, r"use_rep must be .*obsm \(there are none\), got 'X_scvi'"),
+        ({"layer": "raw"}, r"layer must be .*layers \(there are none\), got 'raw'"),
         ({"layer": "raw", "use_rep": "X"}, "not both"),
         ({"n_neighbors": 1}, "at least 2"),
         ({"n_neighbors": 500}, "from 1 to 120"),
         ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
         ({"perplexity": 10, "eps": 1}, "not both"),
-        ({"metric": "precomputed"}, "starts from points"),
-        ({"knn_": True}, "qot has no parameter knn_; it has eps, perplexity"),
-        ({"knn": True}, "no knn: a cell has as many neighbors as the data says, perplexity="),
-        ({"method": "umap"}, "no method: kind= chooses"),
-        ({"transformer": None}, "no transformer: .* neighbors="),
-        ({"metric_kwds": {}}, "no metric_kwds: .* metric='precomputed'"),
-        ({"random_state": 1}, "no random_state: .* deterministic"),
+        ({"metric": "precomputed"}, "metric must be a distance between points, got 'precomputed'"),
+        ({"knn_": True}, "knn_ is no parameter of qot; it has eps, perplexity"),
+        ({"knn": True}, "knn is not .*: a cell has as many neighbors as the data says; .* perple"),
+        ({"method": "umap"}, "method is not .*; choose one by kind"),
+        ({"transformer": None}, "transformer is not .* as neighbors"),
+        ({"metric_kwds": {}}, "metric_kwds is not .* metric='precomputed'"),
+        ({"random_state": 1}, "random_state is not .* random; leave it out"),
         ({"hollow": False}, "affinity to themselves"),
     ],
 )
@@ -393,7 +393,7 @@ def test_the_default_key_said_aloud_is_the_default_graph():
 
 def test_components_that_nobody_computes_are_remarked_on(caplog):
     sparrot.sc.neighbors(cloud(), n_pcs=3)
-    assert "n_pcs=3 is left aside" in caplog.text
+    assert "n_pcs=3 is ignored" in caplog.text
 
 
 def test_rows_of_the_entropic_kind_miss_one_by_what_is_dropped():
@@ -438,7 +438,7 @@ class Counted(KNeighborsTransformer):
 def test_an_approximate_search_is_not_followed_by_an_exact_one(monkeypatch):
     adata = cloud(300)
     exact = sparrot.sc.neighbors(adata, eps=0.5, copy=True)
-    monkeypatch.setattr(nearest, "nearest_others", lambda *_: pytest.fail("exact search"))
+    monkeypatch.setattr(_graph, "nearest_others", lambda *_: pytest.fail("exact search"))
     Counted.searches = 0
     search = {"search": "approximate", "neighbors": Counted(n_neighbors=40)}
     sparrot.sc.neighbors(adata, eps=0.5, **search)
@@ -492,6 +492,22 @@ def test_every_kind_is_what_its_function_makes(kind, made):
     assert abs(adata.obsp["connectivities"] - a.matrix).max() == 0
     assert np.array_equal(adata.obs["neighbors_potential"], a.potential)
     assert adata.uns["neighbors"]["params"]["method"] == sparrot.sc.affinity(adata).kind == kind
+
+
+@pytest.mark.parametrize("kind", ["qot", "eot", "tsallis"])
+@pytest.mark.parametrize("scale", [{"eps": 0.2}, {"perplexity": 10.0}, {}])
+def test_the_scale_is_the_only_argument_of_the_affinity_that_is_stored(kind, scale):
+    adata = cloud()
+    sparrot.sc.neighbors(adata, kind=kind, tol=1e-6, **scale)
+    known = {"n_neighbors": 15, "method": kind, "metric": "euclidean", "random_state": 0}
+    expected = known | {"use_rep": "X"} | (scale or {"perplexity": 30.0})
+    assert adata.uns["neighbors"]["params"] == expected
+
+
+def test_an_entropic_graph_may_keep_all_its_entries():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, kind="eot", drop=None)
+    assert adata.obsp["connectivities"].nnz == 120 * 119
 
 
 def test_principal_components_of_a_layer_are_those_of_the_layer():

@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import openTSNE
@@ -62,8 +64,24 @@ def test_new_points_land_among_their_own():
 
 def test_the_embedding_survives_a_pickle():
     X = points("gaussian", 80)
-    embedding = pickle.loads(pickle.dumps(sparrot.tsne(X, perplexity=10, **QUICK)))
-    assert embedding.transform(X[:3] + 0.1, n_iter=5).shape == (3, 2)
+    first = sparrot.tsne(X, perplexity=10, **QUICK)
+    embedding = pickle.loads(pickle.dumps(first))
+    assert type(embedding.affinities) is type(first.affinities)
+    assert (embedding.affinities.P != first.affinities.P).nnz == 0
+    placed = (each.transform(X[:3] + 0.1, n_iter=5) for each in (first, embedding))
+    assert np.array_equal(*placed)
+
+
+def test_affinities_are_unpickled_where_opentsne_was_not_imported(tmp_path):
+    X = points("gaussian", 60)
+    A = sparrot.tsne_affinities(sparrot.qot(X), X)
+    (tmp_path / "a.pickle").write_bytes(pickle.dumps(A))
+    code = (
+        "import pickle, sys; A = pickle.load(open(sys.argv[1], 'rb'));"
+        "import openTSNE; assert isinstance(A, openTSNE.affinity.Affinities); print(A.n_samples)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "a.pickle")]
+    assert subprocess.run(command, capture_output=True, check=True).stdout.strip() == b"60"
 
 
 def test_costs_start_from_eigenvectors():
@@ -82,6 +100,8 @@ def test_what_cannot_be_is_refused():
         sparrot.tsne_affinities(sparrot.magic(X))
     with pytest.raises(InvalidInputError, match=r"TSNE does not take this.*n_itre"):
         sparrot.tsne(X, n_itre=3)
+    with pytest.raises(InvalidInputError, match="kind must be one of qot, eot, tsallis, got 'knn'"):
+        sparrot.tsne(X, kind="knn")
 
 
 @pytest.mark.parametrize("drop", [None, 1e-2])

@@ -1,8 +1,8 @@
-"""Matrices in files of Matrix Market, read only if they are whole.
+"""Matrices in Matrix Market files (`.mtx`), read only if they are whole.
 
-Where a file does not end with a line, the reader of SciPy may look for the end of its last line
-beyond the file: the process crashes, and no `except` catches that. So the entries are counted
-first, the last one is checked, and the reader always gets a last line that ends.
+Where a file does not end with a line break, the reader of SciPy may look for the end of the last
+line beyond the end of the file: the process crashes, which no `except` catches. So the entries are
+counted first, the last one is checked, and the reader always gets a last line with an end.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from scipy.io import mmread
 from scipy.sparse import csr_array, issparse
 
 from sparrot.errors import InvalidInputError
+from sparrot.io._text import is_number
 
-_VALUES = {b"pattern": 0, b"complex": 2}  # numbers to an entry; else one
-_BELOW = {b"symmetric": 1, b"hermitian": 1, b"skew-symmetric": -1}  # the diagonal is there or not
+_VALUES = {b"pattern": 0, b"complex": 2}  # numbers in an entry; one in all other fields
+_BELOW = {b"symmetric": 1, b"hermitian": 1, b"skew-symmetric": -1}  # with the diagonal, or without
 
 
-def read_market(source: Path) -> Any:
+def read_matrix(source: Path) -> Any:
     """The matrix of an `.mtx` or `.mtx.gz` file: sparse from coordinates, dense from an array.
 
     Examples
@@ -32,7 +33,7 @@ def read_market(source: Path) -> Any:
     >>> path = Path(tempfile.mkdtemp()) / "a.mtx"
     >>> head = "%%MatrixMarket matrix coordinate real general"
     >>> _ = path.write_text(head + chr(10) + "2 2 1" + chr(10) + "1 2 0.5")
-    >>> read_market(path).toarray()
+    >>> read_matrix(path).toarray()
     array([[0. , 0.5],
            [0. , 0. ]])
     """
@@ -44,19 +45,19 @@ def read_market(source: Path) -> Any:
             matrix = mmread(_Ended(file))
     except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
         raise InvalidInputError(
-            f"{source} is not a whole .mtx file ({error}); write it anew"
+            f"{source} is not a whole .mtx file ({error})", remedy="write it anew"
         ) from error
     return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
 
 
 class _Ended:
-    """A stream of bytes with the end of a line after all of it."""
+    """A stream of bytes with one more line break at its end."""
 
     def __init__(self, file: gzip.GzipFile | IO[bytes]) -> None:
         self._file, self._end = file, b"\n"
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, and once more after the last."""
+        """The next bytes; after the last of them, the line break."""
         part = self._file.read(size)
         if not part:
             part, self._end = self._end, b""
@@ -64,10 +65,10 @@ class _Ended:
 
 
 def _require_whole(lines: Iterator[bytes]) -> None:
-    """Complain unless there are as many entries as the header says, and the last is whole."""
+    """A ValueError unless there are as many entries as the header says, and the last is whole."""
     head = next(lines, b"").lower().split()
     if len(head) != 5 or head[0] != b"%%matrixmarket":
-        raise ValueError("its first line is no header of Matrix Market")
+        raise ValueError("its first line is no Matrix Market header")
     size = next((line for line in lines if not line.startswith(b"%")), b"")
     entries, numbers = _promised(head, [int(number) for number in size.split()])
     found, last = 0, b""
@@ -75,7 +76,7 @@ def _require_whole(lines: Iterator[bytes]) -> None:
         pass
     if found != entries:
         raise ValueError(f"it has {found} of {entries} entries")
-    if entries and (len(last.split()) != numbers or not all(map(_is_number, last.split()))):
+    if entries and (len(last.split()) != numbers or not all(map(is_number, last.split()))):
         raise ValueError(f"its last entry is cut off: {last.decode(errors='replace')!r}")
 
 
@@ -90,11 +91,3 @@ def _promised(head: list[bytes], size: list[int]) -> tuple[int, int]:
         below = _BELOW.get(symmetry)
         return rows * columns if below is None else rows * (rows + below) // 2, values
     raise ValueError("its sizes are missing")
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

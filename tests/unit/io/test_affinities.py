@@ -214,5 +214,7 @@ def test_a_representation_that_is_not_the_data_is_refused(tmp_path):
     anndata.AnnData(X[::-1].copy()).write_h5ad(path)
     with pytest.raises(InvalidInputError, match="X is not the data of this affinity"):
         sparrot.save(a, path, use_rep="X")
-    with pytest.raises(InvalidInputError, match="has no 'obsm/X_pca'; array= may be X"):
+    with pytest.raises(
+        InvalidInputError, match=r"use_rep must be 'X' or .* got 'X_pca', and .* has X$"
+    ):
         sparrot.save(a, path, use_rep="X_pca")

@@ -1,0 +1,226 @@
+"""Files of AnnData (`.h5ad`): this module alone opens them, for the whole package.
+
+An `.h5ad` file is HDF5 with a group for each part of an AnnData. Only the parts that are asked for
+are read, and only those that change are written. `sparrot.sc._anndata` knows the keys of a graph
+inside them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparrot._extras import load_extra
+from sparrot._files import whole_file
+from sparrot._validation import as_array, as_points
+from sparrot.affinity import Affinity, resume
+from sparrot.affinity._neighbors import distance_named
+from sparrot.affinity._registry import kinds
+from sparrot.errors import InvalidInputError, MissingDataError, SparrotError
+from sparrot.sc._anndata import RECORD, Keys, put_graph
+from sparrot.sc._graph import NEIGHBORS, nearest_distances, strongest_dissimilarities
+
+
+@contextmanager
+def open_h5ad(source: Path) -> Iterator[Any]:
+    """The groups of an `.h5ad` file, to be read; anything broken in it is an `InvalidInputError`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
+    >>> write_new(path, ["a", "b"])
+    >>> with open_h5ad(path) as file:
+    ...     "obs" in file
+    True
+    """
+    load_extra("anndata", "scanpy")
+    with open_hdf5(source, "a whole .h5ad file") as file:
+        yield file
+
+
+@contextmanager
+def open_hdf5(source: Path, what: str) -> Iterator[Any]:
+    """The same for any HDF5 file; `what` it should be is for the error."""
+    h5py = load_extra("h5py", "scanpy")
+    if not source.is_file():
+        raise MissingDataError(f"there is no file {source}")
+    try:
+        with h5py.File(source, "r") as file:
+            yield file
+    except SparrotError:
+        raise
+    except (OSError, KeyError) as error:
+        raise InvalidInputError(
+            f"{source} is not {what} ({error})", remedy="write it anew"
+        ) from error
+
+
+# Points
+
+
+def read_matrix(source: Path, array: str | None = None) -> Any:
+    """X, or the matrix at a place such as `"obsm/X_pca"`; columns of a table become a matrix."""
+    place = "X" if array is None else array
+    with open_h5ad(source) as file:
+        points: Any = _read(file[place]) if place in file else None
+        if not hasattr(points, "shape"):
+            found = ", ".join(_arrays(file)) or "no matrix"
+            raise InvalidInputError(
+                f"{place!r} is {'no matrix' if place in file else 'not'} in {source}, which has "
+                f"{found}",
+                remedy="name a matrix by {array}",
+            )
+        return points.to_numpy() if hasattr(points, "to_numpy") else points
+
+
+def list_arrays(source: Path) -> list[str]:
+    """Where a file may have points: X, and the keys of obsm and layers, as in `"obsm/X_pca"`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
+    >>> write_new(path, ["a", "b"])
+    >>> write_parts(path, {"obsm/X_pca": np.eye(2)})
+    >>> list_arrays(path)
+    ['obsm/X_pca']
+    """
+    with open_h5ad(source) as file:
+        return _arrays(file)
+
+
+def _arrays(file: Any) -> list[str]:
+    found = [f"{part}/{name}" for part in ("obsm", "layers") for name in file.get(part, ())]
+    return [*(["X"] if "X" in file else []), *found]
+
+
+def _read(element: Any) -> Any:
+    return load_extra("anndata.io", "scanpy").read_elem(element)
+
+
+# Cells
+
+
+def read_obs(source: Path) -> Any:
+    """The data frame `obs`, one row a cell; its index has the names of the cells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
+    >>> write_new(path, ["a", "b"])
+    >>> read_obs(path).index.tolist()
+    ['a', 'b']
+    """
+    with open_h5ad(source) as file:
+        return _read(file["obs"])
+
+
+def read_names(source: Path) -> list[str]:
+    """The names of the cells."""
+    return [str(name) for name in read_obs(source).index]
+
+
+def read_annotations(source: Path) -> tuple[Any, dict[str, Any]]:
+    """The data frame `obs` of the cells, and their layouts: entries of obsm with two columns."""
+    anndata = load_extra("anndata", "scanpy")
+    with open_h5ad(source):
+        adata = anndata.read_h5ad(source, backed="r")
+        try:
+            flat = [key for key, Y in adata.obsm.items() if getattr(Y, "shape", ())[1:] == (2,)]
+            return adata.obs, {key: np.asarray(adata.obsm[key]) for key in flat}
+        finally:
+            adata.file.close()
+
+
+def read_anndata(source: Path) -> Any:
+    """Everything, as an AnnData in memory."""
+    anndata = load_extra("anndata", "scanpy")
+    with open_h5ad(source):
+        return anndata.read_h5ad(source)
+
+
+def write_new(target: Path, names: Sequence[str]) -> None:
+    """A new file of cells with these names, and nothing else."""
+    _without_data(names).write_h5ad(target)
+
+
+def write_parts(target: Path, parts: Mapping[str, Any]) -> None:
+    """Write elements such as `"obs"` or `"obsm/X_pca"` into a file that exists.
+
+    A failure may leave half of them: give a copy (see `sparrot._files.whole_file`).
+    """
+    io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
+    with h5py.File(target, "r+") as file:
+        for place, value in parts.items():
+            io.write_elem(file, place, value)
+
+
+def _without_data(names: Sequence[str]) -> Any:
+    anndata, pandas = load_extra("anndata", "scanpy"), load_extra("pandas", "scanpy")
+    return anndata.AnnData(obs=pandas.DataFrame(index=list(names)))
+
+
+# Affinities
+
+
+def list_affinities(source: Path) -> list[str]:
+    """The keys of `uns` under which sparrot wrote an affinity."""
+    with open_h5ad(source) as file:
+        entries = file.get("uns", {}).items()
+        return [key for key, entry in entries if hasattr(entry, "keys") and RECORD in entry]
+
+
+def read_graphs(source: Path) -> Any:
+    """An AnnData with the `obs`, `obsp` and `uns` of a file: all its graphs, and no data."""
+    anndata = load_extra("anndata", "scanpy")
+    with open_h5ad(source) as file:
+        return anndata.AnnData(**{part: _read(file[part]) for part in ("obs", "obsp", "uns")})
+
+
+def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | None) -> None:
+    """Add an affinity to a file, or to a new one, whole or not at all."""
+    n, keys = affinity.matrix.shape[0], Keys(key)
+    new = not target.exists()
+    adata = _without_data([str(k) for k in range(n)]) if new else read_graphs(target)
+    if adata.n_obs != n:
+        raise InvalidInputError(
+            f"{target} has {adata.n_obs} cells and the affinity {n} points, which must be the same",
+            remedy="name a new file",
+        )
+    distances = _distances(affinity, target, use_rep)
+    params = {"n_neighbors": int(distances.indptr[1]) + 1, "method": affinity.kind}
+    params |= {"metric": distance_named(affinity.metric), "use_rep": use_rep or "X"}
+    put_graph(adata, affinity, distances, keys, params)
+    with whole_file(target) as temporary:
+        if new:
+            adata.write_h5ad(temporary)
+        else:
+            shutil.copyfile(target, temporary)
+            graph = {"obs": adata.obs, "obsp": dict(adata.obsp), f"uns/{key}": adata.uns[key]}
+            write_parts(temporary, graph)
+
+
+def _distances(affinity: Affinity, target: Path, use_rep: str | None) -> Any:
+    """Of the nearest cells, if their representation is known; else of the strongest neighbors."""
+    if use_rep is None or affinity.metric in ("precomputed", "kernel"):
+        return strongest_dissimilarities(affinity.matrix, NEIGHBORS - 1)
+    place = "X" if use_rep == "X" else f"obsm/{use_rep}"
+    found = [name for name in list_arrays(target) if not name.startswith("layers/")]
+    if place not in found:
+        raise InvalidInputError(
+            f"must be 'X' or a key of obsm, got {use_rep!r}, and {target} has "
+            f"{', '.join(found) or 'neither'}",
+            parameter="use_rep",
+            value=use_rep,
+        )
+    points = as_points(as_array(read_matrix(target, place), f"{place} of {target}"))
+    if affinity.potential is not None and affinity.kind in kinds(transport=True):
+        resume(affinity, points)  # raises if these are other points
+    return nearest_distances(points, min(NEIGHBORS, len(points)) - 1, affinity.metric)

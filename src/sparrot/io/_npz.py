@@ -1,0 +1,145 @@
+"""Archives of plain arrays (`.npz`), read without pickles: points, sparse matrices and affinities.
+
+An affinity is its record (see `sparrot.affinity._record`), one array to each field, and its matrix
+and potential beside it.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, load_npz
+
+from sparrot._files import whole_file
+from sparrot.affinity import Affinity
+from sparrot.affinity._record import from_record, to_record
+from sparrot.errors import InvalidInputError, MissingDataError
+
+_SCIPY = {"format", "shape", "data"}  # in every file of scipy.sparse.save_npz
+_CSR = {"data", "indices", "indptr", "shape"}  # the same matrix, written by others
+_MATRIX = ("matrix_data", "matrix_indices", "matrix_indptr")  # of an affinity
+
+
+@contextmanager
+def open_npz(source: Path) -> Iterator[Any]:
+    """The arrays of an `.npz` file by name; anything broken in it is an `InvalidInputError`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+    >>> np.savez(path, x=np.arange(3))
+    >>> with open_npz(path) as file:
+    ...     file["x"]
+    array([0, 1, 2])
+    """
+    if not source.is_file():
+        raise MissingDataError(f"there is no file {source}")
+    try:
+        if not zipfile.is_zipfile(source):
+            raise zipfile.BadZipFile("the directory of the archive is missing")
+        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            yield file
+    except InvalidInputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
+        raise InvalidInputError(
+            f"{source} is not a whole .npz file of plain arrays ({error})", remedy="write it anew"
+        ) from error
+
+
+def read_matrix(source: Path, array: str | None = None) -> Any:
+    """The matrix that is called `array`; without a name a sparse matrix, X, or the only matrix."""
+    if holds_affinity(source):
+        raise InvalidInputError(f"{source} is an affinity", remedy="read it by {sparrot.load}")
+    with open_npz(source) as file:
+        if array is None and set(file.files) >= _SCIPY:
+            return _checked(load_npz(source))
+        if array is None and set(file.files) >= _CSR:
+            return read_csr(file)
+        return file[_name_in(file, source, array)]
+
+
+def read_csr(file: Any) -> csr_array:
+    """A sparse matrix from its arrays `data`, `indices`, `indptr` and `shape`."""
+    parts = file["data"], file["indices"], file["indptr"]
+    return _checked(csr_array(parts, shape=tuple(map(int, file["shape"]))))
+
+
+def _checked(matrix: Any) -> Any:
+    """A sparse matrix whose indices are within its shape; a ValueError if they are not."""
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    return matrix
+
+
+def _name_in(file: Any, source: Path, array: str | None) -> str:
+    shapes = {name: np.shape(file[name]) for name in file.files}
+    if array is None:
+        matrices = [name for name, shape in shapes.items() if len(shape) == 2]
+        array = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
+    if array is None or array not in shapes:
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"
+        asked = f"which array of {source}?" if array is None else f"{source} has no {array!r}."
+        raise InvalidInputError(f"{asked} It has {found}", remedy="name a matrix by {array}")
+    return array
+
+
+def holds_affinity(source: Path) -> bool:
+    """Whether an `.npz` file is an affinity of `sparrot.save`.
+
+    Examples
+    --------
+    >>> import sparrot, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+    >>> sparrot.save(sparrot.qot(np.eye(3)), path)
+    >>> holds_affinity(path)
+    True
+    """
+    with open_npz(source) as file:
+        return {"schema", "mean_cost"} <= set(file.files)
+
+
+def write_affinity(affinity: Affinity, target: Path) -> None:
+    """Write an affinity to a file, whole or not at all."""
+    arrays, W = to_record(affinity), affinity.matrix
+    if issparse(W):
+        arrays |= dict(zip(_MATRIX, (W.data, W.indices, W.indptr), strict=True))
+    else:
+        arrays["matrix_dense"] = W
+    if affinity.potential is not None:
+        arrays["potential"] = affinity.potential
+    with whole_file(target) as temporary:
+        np.savez(temporary, **arrays)
+
+
+def read_affinity(source: Path) -> Affinity:
+    """The affinity that `write_affinity` wrote."""
+    with open_npz(source) as file:
+        arrays = {name: file[name] for name in file.files}
+    record = {name: array[()] for name, array in arrays.items()}
+    potential = arrays.get("potential")
+    return from_record(record, _affinity_matrix(arrays, source), potential, str(source))
+
+
+def _affinity_matrix(arrays: dict[str, Any], source: Path) -> Any:
+    if "schema" not in arrays or "matrix_dense" in arrays:
+        return arrays.get("matrix_dense", np.empty((0, 0)))
+    missing = [name for name in (*_MATRIX, "n") if name not in arrays]
+    if missing:
+        raise InvalidInputError(
+            f"{source} lacks {', '.join(missing)}", remedy="save the affinity anew"
+        )
+    n = int(arrays["n"])
+    try:
+        return _checked(csr_array(tuple(arrays[name] for name in _MATRIX), shape=(n, n)))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"the matrix of {source} is damaged ({error})", remedy="save the affinity anew"
+        ) from error

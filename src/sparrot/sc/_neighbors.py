@@ -1,0 +1,202 @@
+"""`sparrot.sc.neighbors` builds the graph of the cells, `sparrot.sc.affinity` reads it back."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from sparrot._validation import as_array, as_choice, as_count, as_flag, as_points
+from sparrot.affinity import Affinity
+from sparrot.affinity._neighbors import cost_named, distance_named
+from sparrot.affinity._registry import KINDS, kinds, with_defaults
+from sparrot.errors import InvalidInputError
+from sparrot.sc._anndata import (
+    DEFAULT,
+    Keys,
+    as_anndata,
+    as_writable,
+    choose_points,
+    get_affinity,
+    put_graph,
+)
+from sparrot.sc._graph import NEIGHBORS, build_graph
+
+_log = logging.getLogger(__name__)
+_ONLY_IN_SCANPY = {  # arguments of sc.pp.neighbors: why there is no such thing here, what to do
+    "random_state": ("nothing in it is random", "leave it out"),
+    "method": ("the graph is an affinity of optimal transport", "choose one by {kind}"),
+    "knn": (
+        "a cell has as many neighbors as the data says",
+        "choose their mean effective number by {perplexity}",
+    ),
+    "transformer": (
+        "the search is exact by default",
+        ["leave it out", "pass {search='approximate'} and the transformer as {neighbors}"],
+    ),
+    "metric_kwds": (
+        "the metric is chosen by name",
+        "pass distances of your own to {sparrot.qot} with {metric='precomputed'}, and write the "
+        "affinity into an .h5ad file by {sparrot.save}",
+    ),
+}
+
+
+def neighbors(
+    adata: Any,
+    n_neighbors: int | None = None,
+    *,
+    perplexity: float | None = None,
+    eps: float | str | None = None,
+    kind: str = "qot",
+    metric: str = "euclidean",
+    use_rep: str | None = None,
+    n_pcs: int | None = None,
+    layer: str | None = None,
+    key_added: str | None = None,
+    copy: bool = False,
+    **options: Any,
+) -> Any:
+    """Build the QOT graph of the cells, in place of `sc.pp.neighbors`.
+
+    Parameters
+    ----------
+    adata : AnnData, in memory or backed; X may be sparse.
+    n_neighbors : for the distances only (scanpy's PAGA and ingest read them): how many, counting
+        the cell itself, as in scanpy; 15 if not given, or as many as there are cells. The
+        connectivities choose their own neighbors, by `perplexity`; a warning is logged if neither
+        that nor `eps` is given.
+    perplexity : mean effective number of neighbors of a cell; 30 if `eps` is not given, or half
+        the number of other cells where that is less.
+    eps : instead: regularization relative to the mean cost, or `"connected"`, as in `sparrot.qot`.
+    kind : `"qot"`, `"eot"` (entries below 1e-3 / n are dropped, unless `drop` says otherwise) or
+        `"tsallis"`.
+    metric : `"euclidean"` (whose cost is half the squared distance), `"cosine"`, or, with an n x n
+        matrix in memory, any distance of scikit-learn.
+    use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
+        principal components, computed if absent. PCA changes how noise enters the distances, and
+        where noise varies between cells that costs robustness: the log (level INFO) reminds you.
+    n_pcs : number of principal components; 0 for none. If X has at most 50 columns they are taken
+        as they are, as in scanpy, and a warning is logged.
+    layer : use this layer in place of X. Scanpy's `params` cannot name a layer: `sc.tl.ingest`
+        would search X.
+    key_added : write under this key, and not as the default graph. `"neighbors"` is the default
+        graph, for which scanpy's tools know only the default names.
+    copy : return a changed copy, in memory, instead of changing adata.
+    **options : passed on to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`,
+        `drop`, ... `hollow` stays True: a graph of scanpy has a zero diagonal. With `neighbors`
+        (and `search="approximate"`) the distances are to the nearest among these, where they are
+        enough.
+
+    Returns
+    -------
+    None or AnnData
+        Written, where `{k}` is `key_added`, or `neighbors` (then the keys of obsp have no prefix):
+
+        * `obsp["{k}_connectivities"]`: the affinity W, a symmetric `csr_matrix` of float64 with
+          zero diagonal, rows of sum one (for `kind="eot"` less what is dropped, at most 1e-3);
+        * `obsp["{k}_distances"]`: a `csr_matrix` of distances, `n_neighbors - 1` in every row;
+        * `obs["{k}_potential"]`: the potential u in the units of the cost, large where a cell is
+          far from others or its noise is strong;
+        * `uns["{k}"]`: `connectivities_key`, `distances_key`, `potential_key`; `params` with
+          `n_neighbors`, `method`, `metric`, `random_state`, `perplexity` or `eps`, and `use_rep`
+          (for principal components by default, `n_pcs`: so `sc.tl.ingest` projects new cells);
+          `sparrot`, everything else about W, so that `sparrot.sc.affinity` can read it back;
+        * if PCA had to run: what `sc.pp.pca` writes (for a layer, only `obsm["X_pca_{layer}"]`).
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
+    >>> sparrot.sc.neighbors(adata, perplexity=20)
+    >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
+    ((200, 200), 'qot')
+    """
+    _require_known(options)
+    adata = as_writable(adata, copy)
+    n_neighbors = _as_neighbors(n_neighbors, adata.n_obs, perplexity is None and eps is None)
+    kind, cost = as_choice(kind, "kind", kinds(transport=True)), _as_cost(metric)
+    given = {"perplexity": perplexity, "eps": eps, "metric": cost} | options
+    arguments = with_defaults(kind, adata.n_obs, given) | options
+    chosen = choose_points(adata, use_rep, n_pcs, layer)
+    points = as_points(as_array(chosen.points, chosen.place))
+    W, distances = build_graph(points, kind, n_neighbors - 1, arguments)
+    params = {"n_neighbors": n_neighbors, "method": kind, "metric": distance_named(cost)}
+    params |= {"random_state": 0}
+    params |= {name: arguments[name] for name in KINDS[kind].scales if name in arguments}
+    chosen.put_computed(adata)
+    put_graph(adata, W, distances, Keys(key_added or DEFAULT), params | chosen.params)
+    return adata if copy else None
+
+
+def affinity(adata: Any, key: str | None = None) -> Affinity:
+    """The affinity that `neighbors` wrote, as `sparrot.qot` would have returned it.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph of sparrot; not a part of the one for which it was built.
+    key : the `key_added` of `neighbors`; may be left out if there is only one graph.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.affinity(adata).certificate.violation
+    0.0
+    """
+    return get_affinity(as_anndata(adata), key)
+
+
+def _require_known(options: dict[str, Any]) -> None:
+    """Refuse what scanpy takes, or the functions of sparrot, and this one does not."""
+    for name in options:
+        if name in _ONLY_IN_SCANPY:
+            why, remedy = _ONLY_IN_SCANPY[name]
+            raise InvalidInputError(
+                f"is not an argument of sparrot.sc.neighbors: {why}",
+                parameter=name,
+                value=options[name],
+                remedy=remedy,
+            )
+    if not as_flag(options.get("hollow", True), "hollow"):
+        raise InvalidInputError(
+            "must be True, got False: cells would have an affinity to themselves, and a graph of "
+            "scanpy has none",
+            parameter="hollow",
+            value=False,
+            remedy=["leave it out", "keep such an affinity with {sparrot.save}"],
+        )
+
+
+def _as_neighbors(n_neighbors: Any, n: int, alone: bool) -> int:
+    """How many neighbors to keep distances to, counting the cell; `alone` if no scale is given."""
+    if n_neighbors is None:
+        if n < NEIGHBORS:
+            _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, NEIGHBORS)
+        return min(n, NEIGHBORS)
+    if n_neighbors == 1:
+        raise InvalidInputError(
+            "must be at least 2, as it counts the cell itself",
+            parameter="n_neighbors",
+            value=n_neighbors,
+        )
+    count = as_count(n_neighbors, "n_neighbors", n)
+    if alone:
+        _log.warning(
+            "n_neighbors=%s only affects the distances, and not the graph; use perplexity= for its "
+            "effective number of neighbors",
+            n_neighbors,
+        )
+    return count
+
+
+def _as_cost(metric: Any) -> str:
+    """The cost that belongs to a distance of scanpy."""
+    if metric in ("precomputed", "kernel"):
+        raise InvalidInputError(
+            f"must be a distance between points, got {metric!r}",
+            parameter="metric",
+            value=metric,
+            remedy="write the affinity of {sparrot.qot} into the file by {sparrot.save}",
+        )
+    return cost_named(str(metric))

@@ -1,0 +1,217 @@
+"""Tools on the graph of the cells, where scanpy's own are not exact: `diffmap`, `tsne`, `umap`."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from numbers import Integral
+from typing import Any
+
+from sparrot._validation import as_count
+from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.layout import umap_layout
+from sparrot.layout._tsne import tsne_layout
+from sparrot.layout._umap import curve
+from sparrot.sc._anndata import (
+    as_writable,
+    get_connectivities,
+    get_start,
+    put_diffusion_map,
+    put_layout,
+)
+from sparrot.spectral import Spectrum, alpha_normalization, eigenpairs
+
+_COMPONENTS = 15  # of a diffusion map, scanpy's default
+_STATIONARY = 0.9994  # sc.tl.dpt takes larger eigenvalues for that of the steady state
+_log = logging.getLogger(__name__)
+
+
+def diffmap(
+    adata: Any, n_comps: int | None = None, *, neighbors_key: str | None = None, copy: bool = False
+) -> Any:
+    """The diffusion map of the graph, in place of `sc.tl.diffmap`.
+
+    Scanpy asks for the eigenvalues of largest size, and on a hollow W some of these are negative;
+    these are the algebraically largest, in float64, with fixed signs. As in scanpy, the graph is
+    first divided by the density at both ends of an edge (`alpha_normalization` with alpha 1), which
+    makes a difference only to a graph that is not bistochastic.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph, of sparrot or scanpy.
+    n_comps : number of components, counting the steady state, as in scanpy; 15 if not given, or one
+        less than there are cells.
+    neighbors_key : the `key_added` of `neighbors`.
+    copy : return a changed copy.
+
+    Returns
+    -------
+    None or AnnData
+        Written: `obsm["X_diffmap"]`, the eigenvectors, column 0 the steady state, and
+        `uns["diffmap_evals"]`, their eigenvalues. `sc.tl.dpt` reads both.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.diffmap(adata, n_comps=4)
+    >>> adata.obsm["X_diffmap"].shape, bool(np.isclose(adata.uns["diffmap_evals"][0], 1))
+    ((200, 4), True)
+    """
+    adata = as_writable(adata, copy)
+    W = get_connectivities(adata, neighbors_key)
+    most = adata.n_obs - 1
+    k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
+    spectrum = eigenpairs(alpha_normalization(W, 1.0), k, components="each")
+    _warn_if_in_pieces(spectrum)
+    put_diffusion_map(adata, spectrum.vectors, spectrum.values)
+    return adata if copy else None
+
+
+def tsne(
+    adata: Any,
+    n_components: int = 2,
+    *,
+    neighbors_key: str | None = None,
+    key_added: str | None = None,
+    random_state: int = 0,
+    copy: bool = False,
+    **options: Any,
+) -> Any:
+    """The t-SNE layout of the graph, in place of `sc.tl.tsne`.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph, of sparrot or scanpy.
+    n_components : 2 or 1.
+    neighbors_key : the `key_added` of `neighbors`.
+    key_added : write under this key instead of `X_tsne` and `tsne`.
+    random_state : seed, an integer: it is stored.
+    copy : return a changed copy.
+    **options : passed on to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `n_jobs`, ... It starts from
+        the leading eigenvectors of the graph unless `initialization` is given.
+
+    Returns
+    -------
+    None or AnnData
+        Written: `obsm["X_tsne"]` and `uns["tsne"]["params"]` (or both under `key_added`).
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((100, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.tsne(adata, n_iter=20, early_exaggeration_iter=20)
+    >>> adata.obsm["X_tsne"].shape
+    (100, 2)
+    """
+    seed = _as_seed(random_state)
+    adata = as_writable(adata, copy)
+    W = get_connectivities(adata, neighbors_key)
+    embedding = tsne_layout(W, n_components, random_state=seed, **options)
+    params = {"method": "openTSNE", "random_state": seed, "use_graph": True}
+    put_layout(adata, "tsne", key_added, embedding, params)
+    return adata if copy else None
+
+
+def umap(
+    adata: Any,
+    n_components: int = 2,
+    *,
+    min_dist: float = 0.5,
+    spread: float = 1.0,
+    maxiter: int | None = None,
+    alpha: float = 1.0,
+    negative_sample_rate: int = 5,
+    init_pos: Any = "spectral",
+    neighbors_key: str | None = None,
+    key_added: str | None = None,
+    random_state: int = 0,
+    copy: bool = False,
+) -> Any:
+    """The UMAP layout of the graph, in place of `sc.tl.umap`, by `sparrot.umap_layout`.
+
+    `sc.tl.umap` sets small weights of the graph to zero, in place (with scipy 1.17): what runs
+    after it, such as `sc.tl.leiden`, sees another graph. This one works on a copy.
+
+    Parameters
+    ----------
+    adata : AnnData with a graph, of sparrot or scanpy.
+    n_components, min_dist, spread, alpha, negative_sample_rate : as in `sc.tl.umap`.
+    maxiter : number of epochs; None for enough to sample every edge, within limits (see
+        `sparrot.umap_layout`). Edges that are left out are logged.
+    init_pos : `"spectral"` for the leading eigenvectors of the graph, `"random"`, a key of `obsm`,
+        or an array.
+    neighbors_key : the `key_added` of `neighbors`.
+    key_added : write under this key instead of `X_umap` and `umap`.
+    random_state : seed, an integer: it is stored unless it is 0.
+    copy : return a changed copy.
+
+    Returns
+    -------
+    None or AnnData
+        Written: `obsm["X_umap"]` and `uns["umap"]["params"]` (or both under `key_added`), with `a`
+        and `b` of the curve of UMAP and a seed other than 0. `sc.tl.ingest` reads both.
+
+    Examples
+    --------
+    The first call takes a while, as umap-learn compiles its loops:
+
+    >>> import anndata, numpy as np, sparrot
+    >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((100, 10)))
+    >>> sparrot.sc.neighbors(adata)
+    >>> sparrot.sc.umap(adata)  # doctest: +SKIP
+    >>> adata.obsm["X_umap"].shape  # doctest: +SKIP
+    (100, 2)
+    """
+    seed = _as_seed(random_state)
+    adata = as_writable(adata, copy)
+    layout = umap_layout(
+        get_connectivities(adata, neighbors_key),
+        n_components,
+        min_dist=min_dist,
+        spread=spread,
+        n_epochs=maxiter,
+        init=get_start(adata, init_pos),
+        random_state=seed,
+        negative_sample_rate=negative_sample_rate,
+        learning_rate=alpha,
+    )
+    a, b = curve(min_dist, spread)
+    params = {"a": a, "b": b} | ({"random_state": seed} if seed else {})
+    put_layout(adata, "umap", key_added, layout.embedding.astype("float32"), params)
+    return adata if copy else None
+
+
+def _as_seed(random_state: Any) -> int:
+    """An integer, which files can hold."""
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
+        raise InvalidInputError(
+            f"must be an integer, which a file can hold, got {random_state!r}",
+            parameter="random_state",
+            value=random_state,
+        )
+    return int(random_state)
+
+
+def _warn_if_in_pieces(spectrum: Spectrum) -> None:
+    """Warn of several connected components; log eigenvalues that `sc.tl.dpt` mistakes for 1."""
+    pieces = spectrum.n_components
+    if pieces > 1:
+        warnings.warn(
+            AffinityWarning(
+                f"the graph has {pieces} connected components, and as many components of the "
+                "diffusion map only tell them apart",
+                remedy=["raise {perplexity}", "take {eps='connected'}"],
+            ),
+            stacklevel=3,
+        )
+    slow = int((spectrum.values >= _STATIONARY).sum()) - pieces
+    if slow > 0:
+        _log.warning(
+            "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "
+            "components less weight than they have",
+            _STATIONARY,
+            slow,
+        )
