@@ -8,7 +8,8 @@ import numpy as np
 
 from sparrot._extras import load_extra
 from sparrot.paper._look import METHODS, best_line, curve_with_band, panel
-from sparrot.plot._style import SEQUENTIAL, colors, in_order
+from sparrot.plot._categories import in_order
+from sparrot.plot._style import SEQUENTIAL, colors
 
 SHOWN = ("QOT", "EOT")
 _BY_NEIGHBOURS = ("k-NN",)
