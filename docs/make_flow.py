@@ -15,6 +15,7 @@ import re
 import sys
 from itertools import combinations, pairwise
 from pathlib import Path
+from textwrap import fill
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from house import FLOW, RANK, ROOMS, SOURCE, imports
@@ -209,9 +210,12 @@ def contributing() -> str:
 
 
 def _branch(name: str, path: Path, depth: int) -> str:
-    """A line of the tree: a name, and the first line of the docstring."""
+    """A line of the tree, or two: a name, and the first line of the docstring."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return f"{'  ' * depth + name:<21} {text.partition(chr(10))[0].removesuffix('.')}"
+    words = text.partition("\n")[0].removesuffix(".")
+    return fill(
+        words, 100, initial_indent=f"{'  ' * depth + name:<21} ", subsequent_indent=22 * " "
+    )
 
 
 if __name__ == "__main__":

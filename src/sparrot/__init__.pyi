@@ -10,6 +10,7 @@ from . import (
     report as report,
     sc as sc,
     spectral as spectral,
+    summary as summary,
 )
 from .affinity import (
     EOT as EOT,
