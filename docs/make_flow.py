@@ -18,7 +18,7 @@ from pathlib import Path
 from textwrap import fill
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from house import FLOW, RANK, ROOMS, SOURCE, imports
+from house import RANK, ROOMS, SOURCE, imports
 
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FIGURE = Path(__file__).parent / "figures" / "house.svg"
@@ -137,7 +137,7 @@ def drawn() -> str:
     height = top + ROW * (len(layers) - 1) + HEIGHT + MARGIN
     x = {node: place[node] + width / 2 for node in place}
     y = {node: top + ROW * k for k, layer in enumerate(layers) for node in layer}
-    base = [room for rooms in FLOW[: RANK[FIRST]] for room in rooms]
+    base = ROOMS[: ROOMS.index(FIRST)]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" font-family="Helvetica, Arial, sans-serif">',

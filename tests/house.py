@@ -11,29 +11,31 @@ FLOW = [
     ("_types", "errors", "_kernels", "_files"),
     ("_extras",),
     ("engine",),
-    ("_validation",),
+    ("_validation", "_eigensolver"),
     ("cost",),
     ("ot",),
     ("affinity",),
     ("spectral",),
     ("geometry", "layout"),
     ("summary", "metrics"),
-    ("datasets",),
     ("sc",),
     ("io",),
+    ("datasets",),
     ("plot",),
     ("report",),
     ("paper",),
     ("cli",),
     ("__main__",),
 ]
-ROOMS = [room for rooms in FLOW for room in rooms]
 RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
 def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+ROOMS = sorted({room_of(path) for path in MODULES}, key=list(RANK).index)
 
 
 def public_homes() -> dict[str, str]:
