@@ -13,8 +13,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from pathlib import Path
+from statistics import mean, median
 from textwrap import fill
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -43,6 +44,7 @@ WORDS = {
 }
 DRAWN = [room for room in ROOMS if room in WORDS]
 BOX, BEND, HEIGHT, GAP, ROW, MARGIN = 206, 24, 50, 22, 96, 24
+SWEEPS = 60
 OPENED = ("cost", "ot", "affinity")  # rooms of which the tree lists the modules
 Node = str | tuple[str, str, int]  # a room, or where an arrow passes a layer
 
@@ -115,15 +117,45 @@ def _tangle(
 
 
 def _places(layers: list[list[Node]]) -> dict[Node, float]:
-    """The center of each node, its layer centered about zero."""
+    """The center of each node, its layer packed and centered about zero."""
     places = {}
     for layer in layers:
-        widths = [BOX if isinstance(node, str) else BEND for node in layer]
-        left = -(sum(widths) + GAP * (len(layer) - 1)) / 2
-        for node, width in zip(layer, widths, strict=True):
-            places[node] = left + width / 2
-            left += width + GAP
+        offsets = _offsets(layer)
+        places |= {node: x - offsets[-1] / 2 for node, x in zip(layer, offsets, strict=True)}
     return places
+
+
+def _offsets(layer: list[Node]) -> list[float]:
+    """How far the nodes of a packed layer are from its first."""
+    widths = [BOX if isinstance(node, str) else BEND for node in layer]
+    return list(accumulate([(a + b) / 2 + GAP for a, b in pairwise(widths)], initial=0.0))
+
+
+def straightened(layers: list[list[Node]], paths: list[list[Node]]) -> dict[Node, float]:
+    """The center of each node, above or below one of its neighbors where there is room for that."""
+    steps = [step for path in paths for step in pairwise(path)]
+    places = _places(layers)
+    for sweep in range(SWEEPS):
+        for layer in layers if sweep % 2 else reversed(layers):
+            offsets = _offsets(layer)
+            wanted = []
+            for node, offset in zip(layer, offsets, strict=True):
+                ends = [places[b if a == node else a] for a, b in steps if node in (a, b)]
+                wanted.append(median([*ends, places[node]]) - offset)
+            for node, x, offset in zip(layer, _ascending(wanted), offsets, strict=True):
+                places[node] = x + offset
+    return places
+
+
+def _ascending(numbers: list[float]) -> list[float]:
+    """The nearest numbers that do not descend: runs that do are replaced by their mean."""
+    runs: list[list[float]] = []
+    for number in numbers:
+        runs.append([number])
+        while len(runs) > 1 and mean(runs[-2]) > mean(runs[-1]):
+            last = runs.pop()
+            runs[-1] += last
+    return [mean(run) for run in runs for _ in run]
 
 
 def drawn() -> str:
@@ -131,11 +163,11 @@ def drawn() -> str:
     arrows = reduced()
     layers, paths = layered(arrows)
     layers = untangled(layers, paths)
-    place = _places(layers)
-    widest = max(max(place[node] + BOX / 2 for node in layer) for layer in layers)
-    width, top = round(2 * (widest + MARGIN)), MARGIN + 64
+    place = straightened(layers, paths)
+    left = min(place.values()) - BOX / 2 - MARGIN
+    x = {node: round(place[node] - left) for node in place}
+    width, top = max(x.values()) + BOX // 2 + MARGIN, MARGIN + 64
     height = top + ROW * (len(layers) - 1) + HEIGHT + MARGIN
-    x = {node: place[node] + width / 2 for node in place}
     y = {node: top + ROW * k for k, layer in enumerate(layers) for node in layer}
     base = ROOMS[: ROOMS.index(FIRST)]
     lines = [
@@ -157,7 +189,7 @@ def drawn() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _box(room: str, x: float, y: float) -> str:
+def _box(room: str, x: int, y: int) -> str:
     color, words = WORDS[room]
     return (
         f'<rect x="{x - BOX / 2:g}" y="{y}" width="{BOX}" height="{HEIGHT}" rx="6" fill="{color}" '
@@ -170,7 +202,7 @@ def _box(room: str, x: float, y: float) -> str:
 
 
 def _arrow(
-    path: list[Node], paths: list[list[Node]], x: dict[Node, float], y: dict[Node, int]
+    path: list[Node], paths: list[list[Node]], x: dict[Node, int], y: dict[Node, int]
 ) -> str:
     """A smooth line from the lower edge of a box to the upper edge of another."""
     leaving = sorted((p for p in paths if p[0] == path[0]), key=lambda p: x[p[1]])
