@@ -74,7 +74,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "quick_start": [], "benchmarks": [], "paper": []}
+html_sidebars = {
+    page: [] for page in ("index", "quick_start", "benchmarks", "paper", "contributing")
+}
 copyright = "the sparrot authors. BSD-3-Clause"
 
 _SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Warns|Other Parameters)$")

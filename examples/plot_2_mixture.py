@@ -4,8 +4,8 @@ Clusters of different spread
 
 Three Gaussians in 250 dimensions whose spreads are 0.3, 0.6 and 1 a coordinate. In so many
 dimensions the points of the wide cluster are nearer to the narrow one than to their own kind: in a
-k-NN graph all edges lead to the narrow cluster. The potential of QOT pays for each point's own
-noise, and the graph has three clusters.
+k-NN graph all edges lead to the narrow cluster. The potential of QOT absorbs the noise of each
+point, and the graph has three clusters.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -36,7 +36,7 @@ for ax, (name, graph) in zip(axes, graphs.items(), strict=True):
     ax.set_title(name)
 
 # %%
-# The diffusion map of the QOT graph, and the potential: what each point pays for its noise.
+# The diffusion map of the QOT graph, and the potential, which absorbs the noise of each point.
 
 Y = sparrot.DiffusionMap(2, t=3).fit_transform(mixture.X)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")

@@ -31,8 +31,8 @@ print(f"angle between {min(near):.2f} and {max(near):.2f} for eps from 0.32 to 3
 assert max(near) < 0.2
 
 # %%
-# ``summarize`` looks at a short path and keeps what ``sparrot report`` draws: the number of
-# neighbors of a point, the leading eigenvalues and the pieces of the graph.
+# ``summarize`` computes a short path and keeps what ``sparrot report`` draws: the number of
+# neighbors of a point, the leading eigenvalues and the components of the graph.
 
 summary = sparrot.summarize(spiral.X)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
@@ -40,7 +40,7 @@ sparrot.plot.eps_path(summary, axes=axes)
 
 # %%
 # Where the number of neighbors is what matters, ask for it. ``eps="connected"`` finds the smallest
-# eps with a graph of one piece.
+# eps with a connected graph.
 
 asked = sparrot.qot(spiral.X, perplexity=20)
 least = sparrot.qot(spiral.X, eps="connected")

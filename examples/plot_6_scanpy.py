@@ -30,8 +30,8 @@ print(
 assert score > 0.55
 
 # %%
-# The diffusion map is sparrot's own: scanpy's takes eigenvalues of largest size, of which some are
-# negative where a graph has no self-loops. ``sc.tl.dpt`` reads the result.
+# The diffusion map is sparrot's own: scanpy's takes the eigenvalues of largest absolute value, some
+# of them negative where a graph has no self-loops. ``sc.tl.dpt`` reads the result.
 
 sparrot.sc.diffmap(adata)
 adata.uns["iroot"] = int(adata.obs["bulk_labels"].eq("CD34+").to_numpy().argmax())

@@ -2,8 +2,8 @@
 A UMAP layout of a QOT graph
 ============================
 
-umap-learn lays out any graph of weights. It samples each edge in proportion to its weight, and
-leaves out those too light for one sample: the result says how many.
+umap-learn lays out any weighted graph. It samples each edge in proportion to its weight, and
+leaves out those too light for one sample: the result tells how many.
 """
 
 import numpy as np

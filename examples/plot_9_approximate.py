@@ -4,8 +4,8 @@ Too many points to look at every pair
 
 An exact solve looks at every pair of points. Where that takes too long, ``search="approximate"``
 looks only at approximate neighbors and neighbors of neighbors. Row sums are exact as before;
-what the search may have missed is estimated from rows that were checked against all points, and the
-certificate says so. Here on 2,000 points, where the exact answer is at hand.
+what the search may have missed is estimated from rows that were checked against all points, and is
+part of the certificate. Here on 2,000 points, where the exact answer is at hand.
 """
 
 import matplotlib.pyplot as plt

@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -14,7 +15,7 @@ import sparrot
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 WRITTEN = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
-PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in WRITTEN)]
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in WRITTEN)]
 NEEDS = {
     "plot_6_scanpy.py": "scanpy",
     "plot_7_tsne.py": "openTSNE",
@@ -22,7 +23,7 @@ NEEDS = {
 }
 OWN_TEST = "docs/integrations.md"  # in test_integrations.py
 UNCOMPILED = "plot_8_umap.py"  # umap-learn spends a minute on compilation
-ROOMS = ("datasets", "embedding", "geometry", "metrics", "operators", "plot", "report", "sc")
+ROOMS = [name for name in sparrot.__all__ if isinstance(getattr(sparrot, name), ModuleType)]
 
 
 def python_blocks(page):
@@ -30,9 +31,9 @@ def python_blocks(page):
 
 
 def public_names():
-    """Every public name but the modules themselves, by the path that a user types."""
-    own = {name for name in sparrot.__all__ if name not in (*ROOMS, "errors")}
-    for room in ROOMS:
+    """Every public name but the modules themselves, by the shortest path that a user types."""
+    own = {name for name in sparrot.__all__ if name not in ROOMS}
+    for room in set(ROOMS) - {"errors"}:  # which users have at the top
         module = getattr(sparrot, room)
         names = getattr(module, "__all__", None) or [
             name
@@ -40,7 +41,9 @@ def public_names():
             if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
         ]
         own |= {
-            f"{room}.{name}" for name in names if name not in sparrot.__all__ or room != "embedding"
+            f"{room}.{name}"
+            for name in names
+            if getattr(sparrot, name, None) is not getattr(module, name)
         }
     return own
 

@@ -291,7 +291,7 @@ def hundred_thousand():
     steps = tuple(
         Step(
             eps=2.0**k,
-            neighbors=np.full(n, 20 + k),
+            n_neighbors=np.full(n, 20 + k),
             perplexity=15 + rng.random(n),
             potential=rng.random(n),
             quantiles=np.full(5, 20.0 + k),

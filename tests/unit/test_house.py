@@ -1,6 +1,7 @@
-"""The house rules: which way imports point, and what importing costs."""
+"""The house rules: which way imports point, how far a call goes, and what importing costs."""
 
-import ast
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -8,53 +9,52 @@ from pathlib import Path
 import pytest
 
 import sparrot
+from house import MODULES, RANK, SOURCE, imported_rooms, room_of
+from walk import qot_of_4000_points, walk
 
-SOURCE = Path(sparrot.__file__).parent
-# Data flows down this list; an import may only point up it.
-FLOW = [
-    ("_types", "errors", "_kernels", "_files"),
-    ("_extras",),
-    ("engine",),
-    ("_validation", "_eigensolver"),
-    ("cost",),
-    ("ot",),
-    ("affinity",),
-    ("spectral",),
-    ("geometry", "layout"),
-    ("summary", "metrics"),
-    ("sc",),
-    ("io",),
-    ("datasets",),
-    ("plot",),
-    ("report",),
-    ("paper",),
-    ("cli",),
-    ("__main__",),
-]
-RANK = {room: rank for rank, rooms in enumerate(FLOW) for room in rooms}
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
-
-
-def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).with_suffix("").parts[0]
-
-
-def imported_rooms(path: Path) -> set[str]:
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-        elif isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-    parts = [name.split(".") for name in names if name.startswith("sparrot.")]
-    return {part[1] for part in parts}
+ROOT = Path(__file__).parents[2]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_only_point_back_up_the_flow(path):
     room = room_of(path)
-    for other in imported_rooms(path) - {room}:
+    for other in imported_rooms(path):
         assert RANK[other] < RANK[room], f"{room} must not import {other}"
+
+
+def test_picture_and_tree_of_the_house_are_those_of_its_source():
+    script = runpy.run_path(str(ROOT / "docs" / "make_flow.py"))
+    remedy = "run python docs/make_flow.py"
+    assert script["FIGURE"].read_text(encoding="utf-8") == script["drawn"](), remedy
+    assert script["contributing"]() == CONTRIBUTING, remedy
+
+
+@pytest.fixture(scope="module")
+def qot_walk():
+    return walk(qot_of_4000_points)
+
+
+def test_a_call_of_qot_runs_through_at_most_twenty_files(qot_walk):
+    assert len(qot_walk.functions) <= 20, sorted(qot_walk.functions)
+
+
+def test_a_call_of_qot_is_at_most_twelve_frames_deep(qot_walk):
+    assert len(qot_walk.deepest) <= 12, qot_walk.deepest
+
+
+def test_the_walk_in_contributing_is_one_that_a_call_takes(qot_walk):
+    steps = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| `([\w.]+)` \|", CONTRIBUTING, re.MULTILINE)
+    assert len(steps) >= 5
+    assert qot_walk.passes(steps), f"no stack has all of {steps}: see python tests/walk.py"
+
+
+def test_what_contributing_says_is_somewhere_is_there():
+    named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", CONTRIBUTING)
+    assert len(named) >= 10
+    for name, file in named:
+        text = (SOURCE / file).read_text(encoding="utf-8")
+        assert re.search(rf"^(def|class)? ?{name}\b", text, re.MULTILINE), f"{name} in {file}"
 
 
 def test_importing_sparrot_loads_nothing_heavy():
@@ -85,5 +85,5 @@ def test_every_public_name_exists_and_unknown_ones_do_not():
     for name in sparrot.__all__:
         assert getattr(sparrot, name) is not None
     assert dir(sparrot) == sorted(sparrot.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'qott'"):
+    with pytest.raises(AttributeError, match="No sparrot attribute qott"):
         sparrot.qott  # noqa: B018

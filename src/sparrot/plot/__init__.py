@@ -1,4 +1,4 @@
-"""Results -> figures; nothing is solved here, only binned to what a picture can show.
+"""Results -> figures; nothing is solved here.
 
 Every function takes arrays or results, draws on the Axes it is given or on new ones, and returns
 them. Needs the extra `plot`; matplotlib is loaded when something is drawn.

@@ -1,4 +1,4 @@
-"""Numbers as lines and bars: spectrum, perplexity, convergence, and what eps does."""
+"""Curves and bars: spectrum, perplexity, convergence, and what changes with eps."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sparrot.spectral import Spectrum
 if TYPE_CHECKING:
     from sparrot.summary import Summary
 
-_MANY = 50  # steps; no marks on longer curves
+_MARKED = 50  # steps; longer curves have no marks
 
 
 def spectrum(values: Any, *, gap: int | None = None, ax: Any = None) -> Any:
-    """Leading eigenvalues, in descending order, with the gap marked.
+    """Leading eigenvalues, in descending order, with a spectral gap marked.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def convergence(results: Any, *, ax: Any = None) -> Any:
     ax = new_axes(ax)
     for (name, result), color in zip(named.items(), colors(len(named)), strict=True):
         errors = _errors(result)
-        marker = "." if len(errors) < _MANY else ""
+        marker = "." if len(errors) < _MARKED else ""
         label = str(name).replace("$", r"\$")
         ax.semilogy(errors, marker=marker, color=color, label=label)
     if isinstance(results, Mapping):
@@ -137,7 +137,7 @@ def convergence(results: Any, *, ax: Any = None) -> Any:
 
 
 def eps_path(summary: Summary, *, axes: Any = None) -> Any:
-    """What eps does: neighbors of a point, eigenvalues, and pieces of the graph.
+    """What changes with eps: neighbors of a point, eigenvalues, and components of the graph.
 
     Parameters
     ----------
@@ -158,7 +158,12 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
     """
     axes = np.ravel(new_axes(axes, 3, (3.6, 3.2)))
     if len(axes) != 3:
-        raise InvalidInputError(f"eps_path draws on 3 Axes, got {len(axes)}")
+        raise InvalidInputError(
+            f"must be 3 Axes, got {len(axes)}",
+            parameter="axes",
+            value=axes,
+            remedy="leave out {axes} for a new row",
+        )
     steps = summary.steps
     eps = [step.eps for step in steps]
     _neighbors(axes[0], eps, np.array([step.quantiles for step in steps]))
@@ -187,13 +192,18 @@ def _neighbors(ax: Any, eps: list[float], quantiles: FloatArray) -> None:
 
 
 def _errors(result: Any) -> list[float]:
-    """The errors before each step, and after the last where it is known."""
+    """The marginal error before each step, and after the last where it is known."""
     if not hasattr(result, "history"):
         return list(_vector(result, "results", 1))
     after = [] if result.certificate is None else [result.certificate.marginal_error]
     errors = [*result.history, *after]
     if not errors:
-        raise InvalidInputError(f"a {result.kind} affinity has no history: nothing was solved")
+        raise InvalidInputError(
+            f"must have a history, but nothing was solved for a {result.kind} affinity",
+            parameter="results",
+            value=result,
+            remedy="draw an affinity of optimal transport, such as that of {sparrot.qot}",
+        )
     return errors
 
 
@@ -201,10 +211,14 @@ def _vector(values: Any, name: str, least: int) -> FloatArray:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} must be numbers: {error}") from error
+        raise InvalidInputError(
+            f"must be numbers: {error}", parameter=name, value=values
+        ) from error
     if vector.ndim != 1 or len(vector) < least or not np.isfinite(vector).all():
         raise InvalidInputError(
-            f"{name} must be at least {least} finite number{'s' * (least > 1)} in a row, got shape "
-            f"{vector.shape}"
+            f"must be at least {least} finite number{'s' * (least > 1)} in a row, got shape "
+            f"{vector.shape}",
+            parameter=name,
+            value=values,
         )
     return vector

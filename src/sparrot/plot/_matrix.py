@@ -1,4 +1,4 @@
-"""The affinity as a heat map."""
+"""An affinity as a heat map."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_affinity
 from sparrot.errors import InvalidInputError
-from sparrot.plot._style import SEQUENTIAL, as_categories, new_axes, room_for
+from sparrot.plot._categories import as_categories
+from sparrot.plot._style import SEQUENTIAL, new_axes, width_of
 from sparrot.spectral import coarse_grained
 
-_PIXELS = 300  # more than a figure shows would make thin rows vanish
-_LINE = 0.045  # height of a line of text, relative to the heat map
+_PIXELS = 300  # a side: with more than a figure shows, thin rows would vanish
+_LINE_HEIGHT = 0.045  # of text, relative to the heat map
 
 
 def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
     """Heat map of an affinity, rows and columns ordered by label.
 
     Where there are more points than pixels, a pixel shows the mean of its entries; no n x n array
-    is made. Colors go with the square root of the entry, and zeros are white.
+    is made. Colors follow the square root of the entry, and zeros are white.
 
     Parameters
     ----------
     W : an `Affinity`, or a matrix, sparse or dense.
-    labels : n categories; blocks are drawn in order of their names (or of a categorical column
-        of pandas; missing ones last), apart by lines. Points keep their order inside a block, and
-        everywhere if there are no labels.
+    labels : n categories, each a block between lines; blocks are in the order of their names (of
+        the categories, if it is a categorical column of pandas), points without a label last.
+        Points keep their order inside a block, and everywhere if there are no labels.
     ax : where to draw; new Axes if not given.
 
     Returns
@@ -49,7 +50,7 @@ def affinity(W: Any, labels: Any = None, *, ax: Any = None) -> Any:
     names, blocks = _blocks(labels, n)
     place = np.empty(n, dtype=np.int64)
     place[np.argsort(blocks, kind="stable")] = np.arange(n)
-    ax = new_axes(ax, size=(5.0 + room_for(names), 4.4))
+    ax = new_axes(ax, size=(5.0 + width_of(names), 4.4))
     image = coarse_grained(W, place, _PIXELS)
     drawn = ax.imshow(
         np.ma.masked_equal(image, 0),
@@ -70,7 +71,11 @@ def _blocks(labels: Any, n: int) -> tuple[Any, Any]:
     if labels is None:
         return (), np.zeros(n, dtype=np.int64)
     if np.shape(labels) != (n,):
-        raise InvalidInputError(f"labels must be {n} categories, got shape {np.shape(labels)}")
+        raise InvalidInputError(
+            f"must be {n} categories, one for each point, got shape {np.shape(labels)}",
+            parameter="labels",
+            value=labels,
+        )
     names, codes = as_categories(labels)
     if (codes >= 0).all():
         return names, codes
@@ -99,8 +104,8 @@ def _mark_blocks(ax: Any, names: Any, sizes: Any) -> None:
 
 
 def _apart(middles: FloatArray, n: int) -> FloatArray:
-    """Heights of names: near their blocks, but a line of text apart where there is room for it."""
-    line = min(_LINE, 1 / len(middles)) * n
+    """Heights of names: close to their blocks, and a line of text apart if there is room."""
+    line = min(_LINE_HEIGHT, 1 / len(middles)) * n
     heights = middles.copy()
     for k in range(1, len(heights)):
         heights[k] = max(heights[k], heights[k - 1] + line)

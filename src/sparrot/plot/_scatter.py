@@ -10,17 +10,17 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_array, as_count
 from sparrot.errors import InvalidInputError
+from sparrot.plot._categories import as_categories
 from sparrot.plot._style import (
     DIVERGING,
     MISSING,
     PALETTE,
-    RASTERISED_FROM,
+    RASTERIZED_FROM,
     SEQUENTIAL,
-    as_categories,
     colors,
     mark_size,
     new_axes,
-    room_for,
+    width_of,
 )
 from sparrot.spectral import Spectrum
 
@@ -65,7 +65,12 @@ def embedding(
     ['a', 'b']
     """
     if labels is not None and values is not None:
-        raise InvalidInputError("give labels (categories) or values (numbers), not both")
+        raise InvalidInputError(
+            "must not be given together with labels",
+            parameter="values",
+            value=values,
+            remedy=["pass categories as {labels}", "numbers as {values}, not both"],
+        )
     Y = _layout(Y)
     marks = _marks(len(Y), size) | style
     if labels is not None:
@@ -90,7 +95,7 @@ def potential(Y: Any, u: Any, *, size: float | None = None, ax: Any = None, **st
     Parameters
     ----------
     Y : (n, 2) layout.
-    u : n potentials, or an `Affinity` that has them.
+    u : n potentials, or an `Affinity` that has a potential.
     size, ax, style : as for `embedding`.
 
     Returns
@@ -106,7 +111,12 @@ def potential(Y: Any, u: Any, *, size: float | None = None, ax: Any = None, **st
     """
     if getattr(u, "matrix", None) is not None:
         if u.potential is None:
-            raise InvalidInputError(f"a {u.kind} affinity has no potential; take qot, eot, tsallis")
+            raise InvalidInputError(
+                f"is a {u.kind} affinity, which has no potential",
+                parameter="u",
+                value=u,
+                remedy="take one of {sparrot.qot}, {sparrot.eot} or {sparrot.tsallis}",
+            )
         u = u.potential
     Y = _layout(Y)
     u = _numbers(u, len(Y), "u")
@@ -127,9 +137,9 @@ def eigenvectors(
     Parameters
     ----------
     Y : (n, 2) layout.
-    V : (n, k) eigenvectors in columns; or a `Spectrum` of `sparrot.eigenpairs`, of which those
-        from number `first` on are drawn.
-    first : the number of the first column in the titles; 2 where the trivial one was left out.
+    V : (n, k) eigenvectors in columns; or a `Spectrum` of `sparrot.eigenpairs`, whose vectors
+        before number `first` are not drawn.
+    first : the number of the first panel's eigenvector; 2 where the trivial one was left out.
     size, style : as for `embedding`.
     axes : k Axes to draw on; a new row if not given.
 
@@ -152,8 +162,10 @@ def eigenvectors(
     axes = np.ravel(new_axes(axes, k, (3.6, 3.2)))
     if len(V) != len(Y) or len(axes) != k:
         raise InvalidInputError(
-            f"V must have a row for each of {len(Y)} points and a column for each of {len(axes)} "
-            f"Axes, got shape {V.shape}"
+            f"must have a row for each of {len(Y)} points and a column for each of {len(axes)} "
+            f"Axes, got shape {V.shape}",
+            parameter="V",
+            value=V,
         )
     for j, ax in enumerate(axes):
         largest = float(np.abs(V[:, j]).max())
@@ -165,12 +177,14 @@ def eigenvectors(
 
 def _with_legend(ax: Any, Y: FloatArray, labels: Any, name: str, marks: dict[str, Any]) -> Any:
     names, codes = as_categories(labels)
-    shades = [*colors(len(names)), MISSING]  # the last is that of code -1
+    shades = [*colors(len(names)), MISSING]  # the last belongs to the code -1
     if (codes < 0).any():
         names = [*names, "missing"]
     n_columns = -(-len(names) // _LEGEND_ROWS)
-    ax = new_axes(ax, size=(4.2 + n_columns * room_for(names), 3.8))
-    ax.scatter(*Y.T, c=[shades[k] for k in codes], **marks)  # in the data's order: none on top
+    ax = new_axes(ax, size=(4.2 + n_columns * width_of(names), 3.8))
+    ax.scatter(
+        *Y.T, c=[shades[k] for k in codes], **marks
+    )  # in the order of the data: no category on top
     line = load_extra("matplotlib.lines", "plot").Line2D
     handles = [line([], [], marker="o", linestyle="", color=c) for c in shades[: len(names)]]
     ax.legend(
@@ -198,37 +212,39 @@ def _with_bar(ax: Any, Y: FloatArray, values: Any, name: str, marks: dict[str, A
 
 def _marks(n: int, size: float | None) -> dict[str, Any]:
     area = mark_size(n) if size is None else size
-    return {"s": area, "linewidths": 0, "rasterized": n >= RASTERISED_FROM}
+    return {"s": area, "linewidths": 0, "rasterized": n >= RASTERIZED_FROM}
 
 
 def _layout(Y: Any) -> FloatArray:
-    Y = as_array(_coordinates(Y), "the layout")
-    if Y.shape[1] < 2:
-        raise InvalidInputError(f"a layout needs two columns, got shape {Y.shape}")
-    return np.asarray(Y[:, :2], dtype=np.float64)
-
-
-def _coordinates(Y: Any) -> Any:
-    """The array itself, or the `embedding_` of a fitted estimator."""
-    if hasattr(Y, "embedding_"):
-        return Y.embedding_
+    """Two coordinates for each point: of an array, or the `embedding_` of a fitted estimator."""
     if hasattr(Y, "matrix"):
         raise InvalidInputError(
-            "this is an affinity, and a layout is needed; sparrot.Eigenmaps(affinity='precomputed')"
-            ".fit_transform(W) makes one"
+            "is an affinity, and a layout is needed",
+            parameter="Y",
+            value=Y,
+            remedy="make one by {sparrot.Eigenmaps(affinity='precomputed').fit_transform(W)}",
         )
-    if hasattr(Y, "fit"):
+    if hasattr(Y, "fit") and not hasattr(Y, "embedding_"):
         raise InvalidInputError(
-            f"this {type(Y).__name__} has no embedding_; fit it first, or pass the coordinates, as "
-            "fit_transform returns them"
+            f"is a {type(Y).__name__} without an embedding_",
+            parameter="Y",
+            value=Y,
+            remedy=["fit it first", "pass the coordinates that fit_transform returns"],
         )
-    return Y
+    Y = as_array(getattr(Y, "embedding_", Y), "Y")
+    if Y.shape[1] < 2:
+        raise InvalidInputError(
+            f"must have at least two columns, got shape {Y.shape}", parameter="Y", value=Y
+        )
+    return np.asarray(Y[:, :2], dtype=np.float64)
 
 
 def _require_each(entries: Any, n: int, name: str) -> None:
     shape = np.shape(entries)
     if shape != (n,):
-        raise InvalidInputError(f"{name} must be one for each of {n} points, got shape {shape}")
+        raise InvalidInputError(
+            f"must be one for each of {n} points, got shape {shape}", parameter=name, value=entries
+        )
 
 
 def _numbers(values: Any, n: int, name: str) -> FloatArray:
@@ -237,5 +253,8 @@ def _numbers(values: Any, n: int, name: str) -> FloatArray:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{name} must be {n} numbers: {error}; categories go into labels"
+            f"must be {n} numbers: {error}",
+            parameter=name,
+            value=values,
+            remedy="pass categories as {labels}",
         ) from error

@@ -1,4 +1,4 @@
-"""Results -> one page of HTML that needs nothing else; nothing is computed here."""
+"""Results -> one HTML page that needs no other file and no network; nothing is solved here."""
 
 from sparrot.report._write import render, write_report
 

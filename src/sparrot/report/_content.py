@@ -1,15 +1,11 @@
-"""Arrays and text in a form that can stand inside a page.
+"""All that the report shows, as values that JSON can hold: text, tables and encoded arrays.
 
-Columns of the user's table, as numbers or as categories.
-
-The Python lines that make the same again.
-
-All that the page shows, as values that JSON can say.
+Columns of the user's table become numbers or categories, each eps of the summary becomes a step of
+the slider, with the Python lines that compute it again.
 """
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,152 +16,15 @@ from sparrot import __version__
 from sparrot._validation import as_array
 from sparrot.errors import InvalidInputError
 from sparrot.ot import Certificate
-from sparrot.plot._style import (
-    CIVIDIS,
-    MISSING,
-    are_missing,
-    as_categories,
-    colors,
-    known_categories,
-)
+from sparrot.plot._categories import are_missing, as_categories, categorical
+from sparrot.plot._style import CIVIDIS, MISSING, colors
 from sparrot.summary import Step, Summary
 
-_TYPES = {"f4": "<f4", "u1": "<u1", "u2": "<u2", "u4": "<u4"}
-# What could end a script element, begin a comment in it, or end a line of JavaScript.
-_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-
-
-def encode_array(array: Any, kind: str) -> dict[str, str]:
-    """Numbers as base64 of little-endian bytes, rows first.
-
-    Examples
-    --------
-    >>> encode_array([1, 2], "u2")
-    {'type': 'u2', 'base64': 'AQACAA=='}
-    """
-    data = np.ascontiguousarray(array, dtype=_TYPES[kind]).tobytes()
-    return {"type": kind, "base64": b64encode(data).decode("ascii")}
-
-
-def encode_json(value: Any) -> str:
-    """JSON that is safe inside a script element, whatever the strings in it say.
-
-    Examples
-    --------
-    >>> encode_json("</script><b>")
-    '"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"'
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    text = text.encode("utf-8", "replace").decode("utf-8")  # half of a pair is no character
-    return text.translate(_ESCAPED)
-
-
-_FEW = 30  # different integers; fewer are names of classes
-_MANY = 1000  # different categories; more are no colors
-_MISSING = 0xFFFF
-
-
-def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """The columns that can serve as colors, and a sentence about each that cannot.
-
-    Numbers are numbers, but up to 30 different integers are categories; so is a categorical column,
-    whatever is in it, and everything else by its text. More than 1,000 categories are no colors.
-
-    Parameters
-    ----------
-    columns : a mapping from names to n entries, or a data frame.
-    n : the number of points.
-
-    Examples
-    --------
-    >>> encoded, notes = encode_columns({"kind": ["b", "a", None], "x": [0.5, 1.0, 2.0]}, 3)
-    >>> [(column["name"], column["kind"]) for column in encoded], encoded[0]["categories"]
-    ([('kind', 'categories'), ('x', 'numbers')], ['a', 'b'])
-    """
-    encoded, notes = [], []
-    for name in columns if isinstance(columns, Mapping) else list(columns.columns):
-        shape = np.shape(columns[name])
-        if shape != (n,):
-            raise InvalidInputError(
-                f"column {str(name)!r} must have an entry for each of {n} points, got shape {shape}"
-            )
-        column = _encode(columns[name])
-        if column is None:
-            notes.append(f"column {name} has over {_MANY} different entries: no color is offered")
-        else:
-            encoded.append({"name": str(name)} | column)
-    return encoded, notes
-
-
-def _encode(column: Any) -> dict[str, Any] | None:
-    entries = np.asarray(column)
-    if known_categories(column) is None and _are_numbers(column, entries):
-        return {"kind": "numbers", "values": encode_array(_float32(entries), "f4")}
-    names, codes = as_categories(column)
-    if len(names) > _MANY:
-        return None
-    codes = np.where(codes < 0, _MISSING, codes)
-    return {"kind": "categories", "categories": names, "codes": encode_array(codes, "u2")}
-
-
-def _are_numbers(column: Any, entries: Any) -> bool:
-    """Whether entries are numbers; columns of pandas with NA in them are objects to numpy."""
-    kind = getattr(column, "dtype", entries.dtype).kind
-    return kind == "f" or (kind in "iu" and len(set(entries[~are_missing(entries)])) > _FEW)
-
-
-def _float32(entries: Any) -> Any:
-    """Numbers beyond the range of float32 count as missing, as infinite ones do."""
-    with np.errstate(over="ignore"):
-        if entries.dtype == object:
-            entries = np.where(are_missing(entries), np.nan, entries)
-        return entries.astype(np.float32)
-
-
+_N_COLORS = 24
+_FEW_INTEGERS = 30  # distinct ones; so few are names of classes
+_MOST_CATEGORIES = 1000  # more cannot be told apart by color
+_MISSING_CODE = 0xFFFF
 _DEFAULTS = {"metric": "sqeuclidean", "tol": 1e-8, "search": "exact"}
-
-
-def python_lines(
-    summary: Summary, step: Step, load: Sequence[str], given: Sequence[str] = ()
-) -> str:
-    """Lines that build the affinity of one step, its embedding, and the whole page.
-
-    Parameters
-    ----------
-    summary, step : what was computed.
-    load : lines that define `X`, and a variable for each that was `given`.
-    given : which of `names`, `columns` and `layouts` the page has.
-    """
-    k, d = len(step.eigenvalues), step.embedding.shape[1]
-    chosen = summary.steps[summary.chosen]
-    said = "".join(
-        f", {name}={getattr(summary, name)!r}"
-        for name, default in _DEFAULTS.items()
-        if getattr(summary, name) != default
-    )
-    around = (
-        f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}, n_coordinates={d}"
-    )
-    extra = "".join(f", {name}={name}" for name in given)
-    lines = [
-        "import numpy as np",
-        "import sparrot",
-        "",
-        *(load or [f"X = ...  # the {summary.shape[0]} points"]),
-        "",
-        "# the affinity at this eps, and its certificate",
-        f"a = sparrot.qot(X, eps={step.eps!r}{said})",
-        "print(a, a.certificate)",
-        "",
-        "# everything on this page, and its embedding at this eps",
-        f"summary = sparrot.summarize(X, eps={chosen.eps!r}{said}, {around})",
-        f"embedding = summary.steps[{summary.steps.index(step)}].embedding",
-        f'sparrot.report.write_report("report.html", summary{extra})',
-    ]
-    return "\n".join(lines)
-
-
-_N_COLOURS = 24
 
 
 def page_content(
@@ -185,13 +44,13 @@ def page_content(
     return {
         "title": title,
         "about": _about(summary),
-        "footer": f"Made by sparrot {__version__}. Eigenvectors are turned onto those of the "
+        "footer": f"Made by sparrot {__version__}. Eigenvectors are aligned with those of the "
         "neighboring eps, so that points only move where the graph changes.",
         "shape": summary.shape,
         "dimensions": summary.steps[0].embedding.shape[1],
         "chosen": summary.chosen,
         "names": None if names is None else _names(names, n),
-        "palette": colors(_N_COLOURS),
+        "palette": colors(_N_COLORS),
         "sequential": CIVIDIS,
         "missing": MISSING,
         "columns": encoded,
@@ -255,7 +114,11 @@ def _layouts(layouts: Mapping[str, Any], n: int) -> tuple[list[dict[str, Any]], 
     drawn, notes = [], []
     for name, Y in layouts.items():
         if np.shape(Y) != (n, 2):
-            raise InvalidInputError(f"layout {name!r} must have shape ({n}, 2), got {np.shape(Y)}")
+            raise InvalidInputError(
+                f"must have shape ({n}, 2), but {str(name)!r} has shape {np.shape(Y)}",
+                parameter="layouts",
+                value=layouts,
+            )
         try:
             drawn.append({"name": str(name), "xy": encode_array(as_array(Y, "it"), "f4")})
         except InvalidInputError as error:
@@ -265,5 +128,124 @@ def _layouts(layouts: Mapping[str, Any], n: int) -> tuple[list[dict[str, Any]], 
 
 def _names(names: Sequence[Any], n: int) -> list[str]:
     if len(names) != n:
-        raise InvalidInputError(f"names must be one for each of {n} points, got {len(names)}")
+        raise InvalidInputError(
+            f"must be one for each of {n} points, got {len(names)}", parameter="names", value=names
+        )
     return [str(name) for name in names]
+
+
+def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """The columns that can serve as colors, and a sentence about each that cannot.
+
+    Floats are numbers, and so are integers of which more than 30 differ. All other entries are
+    categories, and so is all that a categorical column of pandas holds; with more than 1,000
+    categories a column cannot serve.
+
+    Parameters
+    ----------
+    columns : a mapping from names to n entries, or a data frame.
+    n : the number of points.
+
+    Examples
+    --------
+    >>> encoded, notes = encode_columns({"kind": ["b", "a", None], "x": [0.5, 1.0, 2.0]}, 3)
+    >>> [(column["name"], column["kind"]) for column in encoded], encoded[0]["categories"]
+    ([('kind', 'categories'), ('x', 'numbers')], ['a', 'b'])
+    """
+    encoded, notes = [], []
+    for name in columns if isinstance(columns, Mapping) else list(columns.columns):
+        shape = np.shape(columns[name])
+        if shape != (n,):
+            raise InvalidInputError(
+                f"must have an entry for each of {n} points, but column {str(name)!r} has shape "
+                f"{shape}",
+                parameter="columns",
+                value=columns,
+            )
+        column = _encode_column(columns[name])
+        if column is None:
+            notes.append(
+                f"column {name} has over {_MOST_CATEGORIES} different entries: no color is offered"
+            )
+        else:
+            encoded.append({"name": str(name)} | column)
+    return encoded, notes
+
+
+def _encode_column(column: Any) -> dict[str, Any] | None:
+    entries = np.asarray(column)
+    if categorical(column) is None and _are_numbers(column, entries):
+        return {"kind": "numbers", "values": encode_array(_float32(entries), "f4")}
+    names, codes = as_categories(column)
+    if len(names) > _MOST_CATEGORIES:
+        return None
+    codes = np.where(codes < 0, _MISSING_CODE, codes)
+    return {"kind": "categories", "categories": names, "codes": encode_array(codes, "u2")}
+
+
+def _are_numbers(column: Any, entries: Any) -> bool:
+    """Whether a column holds numbers; to numpy, a column of pandas with NA in it holds objects."""
+    kind = getattr(column, "dtype", entries.dtype).kind
+    return kind == "f" or (
+        kind in "iu" and len(set(entries[~are_missing(entries)])) > _FEW_INTEGERS
+    )
+
+
+def _float32(entries: Any) -> Any:
+    """Numbers beyond the range of float32 become infinite, and so count as missing."""
+    with np.errstate(over="ignore"):
+        if entries.dtype == object:
+            entries = np.where(are_missing(entries), np.nan, entries)
+        return entries.astype(np.float32)
+
+
+def encode_array(array: Any, kind: str) -> dict[str, str]:
+    """Numbers of a type such as `"f4"` as base64 of their little-endian bytes, row by row.
+
+    Examples
+    --------
+    >>> encode_array([1, 2], "u2")
+    {'type': 'u2', 'base64': 'AQACAA=='}
+    """
+    data = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
+    return {"type": kind, "base64": b64encode(data).decode("ascii")}
+
+
+def python_lines(
+    summary: Summary, step: Step, load: Sequence[str], given: Sequence[str] = ()
+) -> str:
+    """Python lines that build the affinity of one step, its embedding, and the whole page.
+
+    Parameters
+    ----------
+    summary, step : what was computed.
+    load : lines that define `X`, and each of the variables that are `given`.
+    given : which of `names`, `columns` and `layouts` the page has.
+    """
+    k, d = len(step.eigenvalues), step.embedding.shape[1]
+    chosen = summary.steps[summary.chosen]
+    options = "".join(
+        f", {name}={getattr(summary, name)!r}"
+        for name, default in _DEFAULTS.items()
+        if getattr(summary, name) != default
+    )
+    around = (
+        f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}, n_coordinates={d}"
+    )
+    extra = "".join(f", {name}={name}" for name in given)
+    lines = [
+        "import numpy as np",
+        "import sparrot",
+        "",
+        *(load or [f"X = ...  # the {summary.shape[0]} points"]),
+        "",
+        "# the affinity at this eps, and its certificate",
+        f"a = sparrot.qot(X, eps={step.eps!r}{options})",
+        "print(a, a.certificate)",
+        "",
+        "# everything on this page, and its embedding at this eps",
+        f"summary = sparrot.summarize(X, eps={chosen.eps!r}{options}, {around})",
+        f"embedding = summary.steps[{summary.steps.index(step)}].embedding",
+        f'sparrot.report.write_report("report.html", summary{extra})',
+    ]
+    return "\n".join(lines)

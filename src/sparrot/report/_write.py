@@ -1,12 +1,12 @@
-"""The report: a summary and the user's own columns on one page that needs nothing else.
+"""The report as one HTML page: style, script and content in one file.
 
-Everything is inside the page: style, script and numbers. Its content security policy allows that
-one script (by its hash) and no address at all, so that the page cannot reach a network, and text
-from the data cannot run.
+The content security policy of the page allows that one script and style (by their hashes) and no
+address at all: the page cannot reach a network, and text from the data cannot run.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from base64 import b64encode
@@ -17,10 +17,12 @@ from importlib.resources import files
 from typing import Any
 
 from sparrot._files import whole_file
-from sparrot.report._content import encode_json, page_content
+from sparrot.report._content import page_content
 from sparrot.summary import Summary
 
 _SCRIPTS = ("arrays", "grid", "webgl", "canvas", "colors", "charts", "stage", "page")
+# What could end a script element, begin a comment in it, or end a line of JavaScript.
+_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def write_report(
@@ -40,14 +42,14 @@ def write_report(
     path : where to.
     summary : as `sparrot.summarize` returns it.
     names : n names, shown under the cursor; row numbers if not given.
-    columns : what else points may be colored by: a mapping from names to n entries, or a data
-        frame. Numbers get a color bar; categorical columns, text and up to 30 different integers
-        get a legend. Entries that are missing are gray.
-    layouts : other layouts by name, (n, 2) each, which do not move with eps. One with coordinates
+    columns : further choices of color: a mapping from names to n entries, or a data frame. Numbers
+        get a color bar; categorical columns, text and up to 30 distinct integers get a legend.
+        Missing entries are gray.
+    layouts : further layouts by name, (n, 2) each, which do not move with eps. One with coordinates
         that are not finite is left out, and the page says so.
     title : of the page.
-    load : the Python lines that define `X`, and `names`, `columns` and `layouts` where they are
-        given; they open the lines on the page that reproduce it.
+    load : Python lines that define `X`, and `names`, `columns` and `layouts` where they are given;
+        the page shows them before the lines that make it again.
 
     Examples
     --------
@@ -95,6 +97,19 @@ def render(
         "data": encode_json(content),
     }
     return re.sub("@([a-z]+)@", lambda found: parts[found[1]], _read("page.html"))
+
+
+def encode_json(value: Any) -> str:
+    """JSON that is safe inside a script element, whatever the strings in it say.
+
+    Examples
+    --------
+    >>> encode_json("</script><b>")
+    '"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is no character
+    return text.translate(_ESCAPED)
 
 
 def _hash(text: str) -> str:

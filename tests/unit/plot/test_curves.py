@@ -43,20 +43,24 @@ def test_the_path_panel_shows_what_the_summary_says():
 
 
 @pytest.mark.parametrize(
-    ("draw", "complaint"),
+    ("draw", "parameter", "complaint"),
     [
-        (lambda p: p.spectrum([1.0]), "at least 2"),
-        (lambda p: p.spectrum([1.0, 0.5], gap=2), "from 1 to 1"),
-        (lambda p: p.spectrum(["x", "y"]), "must be numbers"),
-        (lambda p: p.spectrum([1.0, 0.5, 0.2], gap=1.5), "gap must be an integer from 1 to 2"),
-        (lambda p: p.spectrum([1.0, 0.5], gap="a"), "gap must be an integer from 1 to 1"),
-        (lambda p: p.convergence(sparrot.knn(X, 5)), "nothing was solved"),
-        (lambda p: p.eps_path(None, axes=plt.gca()), "3 Axes"),
+        (lambda p: p.spectrum([1.0]), "values", "must be at least 2"),
+        (lambda p: p.spectrum(["x", "y"]), "values", "must be numbers"),
+        (lambda p: p.convergence(sparrot.knn(X, 5)), "results", "nothing was solved for a knn"),
+        (lambda p: p.eps_path(None, axes=plt.gca()), "axes", "must be 3 Axes, got 1"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(draw, complaint):
-    with pytest.raises(sparrot.InvalidInputError, match=complaint):
+def test_what_cannot_be_drawn_is_refused(draw, parameter, complaint):
+    with pytest.raises(sparrot.InvalidInputError, match=f"^{parameter} .*{complaint}") as caught:
         draw(sparrot.plot)
+    assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize("gap", [0, 3, 1.5, "a"])
+def test_a_gap_that_is_not_there_is_refused(gap):
+    with pytest.raises(sparrot.InvalidInputError, match="gap must be an integer from 1 to 2, got"):
+        sparrot.plot.spectrum([1.0, 0.5, 0.2], gap=gap)
 
 
 def test_a_spectrum_is_drawn_by_its_values():

@@ -54,5 +54,6 @@ def test_names_of_thin_blocks_do_not_overlap():
 
 def test_an_empty_matrix_is_drawn_and_wrong_labels_are_refused():
     assert not shown(sparrot.plot.affinity(csr_array((5, 5)))).any()
-    with pytest.raises(sparrot.InvalidInputError, match="5 categories"):
+    with pytest.raises(sparrot.InvalidInputError, match=r"^labels must be 5 categories") as caught:
         sparrot.plot.affinity(csr_array((5, 5)), ["a"])
+    assert caught.value.parameter == "labels"

@@ -66,7 +66,7 @@ def test_the_axes_that_are_given_are_drawn_on_and_returned():
 
 
 @pytest.mark.parametrize(("n", "rasterized"), [(100, False), (20_000, True)])
-def test_many_points_are_rasterised(n, rasterized):
+def test_many_points_are_rasterized(n, rasterized):
     many = np.random.default_rng(0).standard_normal((n, 2))
     assert sparrot.plot.embedding(many).collections[0].get_rasterized() is rasterized
 
@@ -101,21 +101,26 @@ def test_a_spectrum_is_drawn_without_its_trivial_vector():
 
 
 @pytest.mark.parametrize(
-    ("draw", "complaint"),
+    ("draw", "parameter", "complaint"),
     [
-        (lambda p: p.embedding(Y, Y[:, 0], values=Y[:, 0]), "not both"),
-        (lambda p: p.embedding(Y[:, :1]), "two columns"),
-        (lambda p: p.embedding(Y, ["a"] * 3), "each of 60 points, got shape"),
-        (lambda p: p.embedding(Y, values=["a"] * 60), "categories go into labels"),
-        (lambda p: p.potential(Y, sparrot.knn(Y, 5)), "no potential"),
-        (lambda p: p.eigenvectors(Y, Y[:10]), "a row for each of 60"),
-        (lambda p: p.eigenvectors(Y, sparrot.eigenpairs(sparrot.qot(Y), 3), first=4), "1 to 3"),
-        (lambda p: p.eigenvectors(Y, Y, axes=[plt.gca()]), "each of 1 Axes"),
+        (lambda p: p.embedding(Y, Y[:, 0], values=Y[:, 0]), "values", "not both"),
+        (lambda p: p.embedding(Y[:, :1]), "Y", "two columns"),
+        (lambda p: p.embedding(Y, ["a"] * 3), "labels", "each of 60 points, got shape"),
+        (lambda p: p.embedding(Y, values=["a"] * 60), "values", "pass categories as labels"),
+        (lambda p: p.potential(Y, sparrot.knn(Y, 5)), "u", "a knn affinity, which has no pot"),
+        (lambda p: p.eigenvectors(Y, Y[:10]), "V", "a row for each of 60"),
+        (lambda p: p.eigenvectors(Y, Y, axes=[plt.gca()]), "V", "each of 1 Axes"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(draw, complaint):
-    with pytest.raises(sparrot.InvalidInputError, match=complaint):
+def test_what_cannot_be_drawn_is_refused(draw, parameter, complaint):
+    with pytest.raises(sparrot.InvalidInputError, match=f"^{parameter} .*{complaint}") as caught:
         draw(sparrot.plot)
+    assert caught.value.parameter == parameter
+
+
+def test_a_spectrum_has_no_vector_beyond_its_last():
+    with pytest.raises(sparrot.InvalidInputError, match="first must be an integer from 1 to 3"):
+        sparrot.plot.eigenvectors(Y, sparrot.eigenpairs(sparrot.qot(Y), 3), first=4)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

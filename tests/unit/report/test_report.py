@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import sparrot
-from sparrot.report._content import encode_array, encode_columns, encode_json
+from sparrot.report._content import encode_array, encode_columns
+from sparrot.report._write import encode_json
 
 HOSTILE = [
     "</script><script>x</script>",
@@ -205,12 +206,18 @@ def test_a_report_appears_whole_or_not_at_all(summary, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("parameter", "value", "complaint"),
     [
-        ({"columns": {"a": [1, 2]}}, "column 'a' must have an entry for each of 80"),
-        ({"layouts": {"l": X}}, r"layout 'l' must have shape \(80, 2\)"),
+        (
+            "columns",
+            {"a": [1, 2]},
+            r"an entry for each of 80 points, but column 'a' has shape \(2,",
+        ),
+        ("layouts", {"l": X}, r"must have shape \(80, 2\), but 'l' has shape \(80, 4\)"),
+        ("names", ["a", "b"], "must be one for each of 80 points, got 2"),
     ],
 )
-def test_what_does_not_fit_the_points_is_refused(summary, arguments, complaint):
-    with pytest.raises(sparrot.InvalidInputError, match=complaint):
-        sparrot.report.render(summary, **arguments)
+def test_what_does_not_fit_the_points_is_refused(summary, parameter, value, complaint):
+    with pytest.raises(sparrot.InvalidInputError, match=f"^{parameter} .*{complaint}") as caught:
+        sparrot.report.render(summary, **{parameter: value})
+    assert (caught.value.parameter, caught.value.value) == (parameter, value)

@@ -1,5 +1,5 @@
 // Arrays in and out of the page: base64 of little-endian numbers, decoded when first asked for.
-const TYPES = { f4: Float32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+const TYPES = { f4: Float32Array, u2: Uint16Array, u4: Uint32Array };
 const decoded = new Map();
 
 function decode(array) {
@@ -18,7 +18,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-// Two columns of a flat array of rows, and no copy where there are only these.
+// Two columns of a flat array of rows; no copy where there are only two.
 function columnsOf(array, width, first) {
   if (width === 2) return decode(array);
   const values = decode(array);

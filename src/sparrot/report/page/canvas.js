@@ -24,7 +24,7 @@ class CanvasPoints {
     this.context.putImageData(image, 0, 0);
   }
 
-  // An image of the size of the canvas, without colors; the same one again while that stays.
+  // A blank image of the size of the canvas, reused while that size stays.
   cleared() {
     const { width, height } = this.canvas;
     if (this.image?.width === width && this.image.height === height) this.image.data.fill(0);

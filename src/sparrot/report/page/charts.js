@@ -78,9 +78,9 @@ function drawPath(steps, current) {
     xTicks: [eps[0], eps.at(-1)], yTicks: ends, xName: "eps / mean cost: neighbors, median and 80 %",
     log: [true, true],
   });
-  const along = (values) => values.map((value, k) => `${x(eps[k])},${y(value)}`);
-  const band = [...along(low), ...along(high).reverse()].join(" ");
+  const places = (values) => values.map((value, k) => `${x(eps[k])},${y(value)}`);
+  const band = [...places(low), ...places(high).reverse()].join(" ");
   svg(root, "polygon", { points: band, fill: "#0072b2", "fill-opacity": 0.22 });
-  svg(root, "polyline", { points: along(middle).join(" "), fill: "none", stroke: "#0072b2", "stroke-width": 2 });
+  svg(root, "polyline", { points: places(middle).join(" "), fill: "none", stroke: "#0072b2", "stroke-width": 2 });
   svg(root, "circle", { cx: x(eps[current]), cy: y(middle[current]), r: 5, fill: "#d55e00" });
 }

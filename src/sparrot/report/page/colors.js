@@ -1,4 +1,4 @@
-// What a point may be colored by, and the colors of it.
+// Colors of the points: by a category or by a number.
 const FAINT = pack([225, 229, 233]);
 
 function rgb(hex) {
@@ -20,14 +20,14 @@ function ramp(stops) {
   };
 }
 
-const scales = new Map(); // of numbers that were shown, as their order takes time to find
+const scales = new Map(); // of numbers shown before: sorting them takes time
 
 function numberScale(data, values) {
   if (!scales.has(values)) scales.set(values, newNumberScale(data, values));
   return scales.get(values);
 }
 
-// Colors of numbers: one in a hundred may be beyond either end, so that outliers hide nothing.
+// Colors of numbers. One in a hundred may be beyond either end, so that outliers do not hide the rest.
 function newNumberScale(data, values) {
   const [least, low, high, most] = quantiles(values, [0, 0.01, 0.99, 1]);
   const color = ramp(data.sequential);

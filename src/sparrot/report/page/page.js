@@ -1,4 +1,4 @@
-// The page: one state, and the parts that follow it.
+// The page: one state, and the parts that show it.
 const data = JSON.parse(document.getElementById("data").textContent);
 const n = data.shape[0];
 const at = (id) => document.getElementById(id);
@@ -28,7 +28,7 @@ function rows(id, entries) {
   }
 }
 
-// The first of the two eigenvectors of each layout that moves with eps; the others stand still.
+// The first of the two eigenvectors of each layout that moves with eps; other layouts stand still.
 const firsts = [];
 for (let j = 0; j < data.dimensions; j += 2) firsts.push(Math.min(j, data.dimensions - 2));
 
@@ -138,7 +138,7 @@ function resized() {
   stage.draw();
 }
 
-// Unpack the other steps while nobody waits, the nearest first, so that the slider need not.
+// Decode the other steps while the page is idle, the nearest first, so that the slider is quick.
 function prepare() {
   const far = (k) => Math.abs(k - data.chosen);
   const waiting = data.steps.map((_, k) => k).sort((a, b) => far(a) - far(b));

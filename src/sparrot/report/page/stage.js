@@ -112,7 +112,7 @@ class Stage {
   }
 
   pointAt(x, y) {
-    if (this.blend < 1) return -1; // on the way
+    if (this.blend < 1) return -1; // points are moving
     this.grid ??= new Grid(this.after);
     return this.grid.nearest(...this.under(x, y), (REACH * this.ratio) / this.view.zoom, this.shown);
   }

@@ -1,5 +1,5 @@
-// Points by WebGL: positions are blended between two layouts, so that a slide costs nothing.
-// Where a browser has only WebGL in software, the canvas is faster; report.html#webgl insists.
+// Points by WebGL, which also blends positions between two layouts.
+// Where WebGL runs in software, the canvas is faster; report.html#webgl takes WebGL all the same.
 const VERTEX = `
 attribute vec2 before, after;
 attribute vec4 color;

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparrot.plot._style import as_categories, in_order
+from sparrot.plot._categories import as_categories, in_order
 
 
 def test_labels_come_in_the_order_of_their_numbers():

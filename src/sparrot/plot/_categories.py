@@ -1,0 +1,82 @@
+"""Labels as categories: their names in the order of a legend, and which entries are missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sparrot._types import IntArray
+
+
+def as_categories(labels: Any) -> tuple[list[str], IntArray]:
+    """The distinct labels as text, and for each entry the index of its label, -1 if missing.
+
+    A categorical column of pandas keeps the order of its categories, without those that do not
+    occur; other labels are in the order of `in_order`.
+
+    Examples
+    --------
+    >>> names, codes = as_categories(["B 10", "B 9", None, "B 9"])
+    >>> names, codes.tolist()
+    (['B 9', 'B 10'], [1, 0, -1, 0])
+    """
+    column = categorical(labels)
+    if column is not None:
+        return _that_occur([str(name) for name in column.categories], np.asarray(column.codes))
+    entries = np.asarray(labels, dtype=object)
+    missing = are_missing(entries)
+    names = in_order(entries[~missing])
+    place = {name: code for code, name in enumerate(names)}
+    codes = np.full(len(entries), -1, dtype=np.int64)
+    codes[~missing] = [place[str(entry)] for entry in entries[~missing]]
+    return names, codes
+
+
+def categorical(labels: Any) -> Any:
+    """What holds `categories` and `codes` of a categorical column; None for other labels."""
+    column = getattr(labels, "cat", labels)
+    return column if hasattr(column, "categories") and hasattr(column, "codes") else None
+
+
+def are_missing(entries: Any) -> Any:
+    """Which entries are None, not a number, or the NA of pandas.
+
+    Examples
+    --------
+    >>> are_missing(["a", None, float("nan")]).tolist()
+    [False, True, True]
+    """
+    return np.array([entry is None or _is_no_value(entry) for entry in entries], dtype=bool)
+
+
+def in_order(labels: Iterable[Any]) -> list[str]:
+    """The distinct labels as sorted text, where digits compare as numbers.
+
+    Examples
+    --------
+    >>> in_order(["B 10", "A", "B 9", "A"])
+    ['A', 'B 9', 'B 10']
+    """
+
+    def key(text: str) -> list[Any]:
+        parts = re.split("([0-9]+)", text)  # text and digits in turn
+        return [int(part) if k % 2 else part for k, part in enumerate(parts)]
+
+    return sorted({str(label) for label in labels}, key=key)
+
+
+def _is_no_value(entry: Any) -> bool:
+    try:
+        return bool(entry != entry)
+    except TypeError:  # comparing pandas.NA gives NA, which is neither true nor false
+        return True
+
+
+def _that_occur(names: list[str], codes: IntArray) -> tuple[list[str], IntArray]:
+    used = np.unique(codes[codes >= 0])
+    place = np.full(len(names) + 1, -1, dtype=np.int64)  # the last is for the code -1
+    place[used] = np.arange(len(used))
+    return [names[k] for k in used], place[codes]

@@ -1,0 +1,70 @@
+"""A new affinity is a function, an estimator and a line in the table of kinds: then all know it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sparrot
+from sparrot.affinity import _registry
+from sparrot.affinity._estimator import AffinityEstimator
+from sparrot.affinity._registry import KINDS, Kind
+
+GROUPS = np.repeat([0, 1], 30)
+X = np.random.default_rng(0).standard_normal((60, 4)) + 4.0 * GROUPS[:, None]
+
+
+def toy(X, bandwidth=1.0, *, metric="sqeuclidean"):
+    """Twice as wide as the Gaussian kernel."""
+    gaussian = sparrot.gaussian(X, bandwidth, metric=metric)
+    return replace(gaussian, kind="toy", matrix=np.sqrt(gaussian.matrix))
+
+
+class Toy(AffinityEstimator):
+    def __init__(self, bandwidth=0.1, *, metric="sqeuclidean"):
+        self.bandwidth = bandwidth
+        self.metric = metric
+
+    def _build(self, X):
+        return toy(X, self.bandwidth, metric=self.metric)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setitem(KINDS, "toy", Kind(toy, Toy, ("bandwidth",), lambda n: {"bandwidth": 0.1}))
+
+
+def test_it_is_built_by_name_at_its_own_default_scale():
+    assert "toy" in _registry.kinds(symmetric=True)
+    built = _registry.build(X, "toy")
+    assert np.array_equal(built.matrix, toy(X, 0.1).matrix)
+    with pytest.raises(sparrot.InvalidInputError, match="eps is no parameter of toy"):
+        _registry.build(X, "toy", eps=1.0)
+
+
+def test_spectral_estimators_take_its_name():
+    found = sparrot.SpectralClustering(2, affinity="toy", random_state=0).fit_predict(X)
+    assert sparrot.metrics.nmi(GROUPS, found) == 1
+    Y = sparrot.Eigenmaps(1, affinity="toy").fit_transform(X)[:, 0]
+    assert abs(np.corrcoef(Y, GROUPS)[0, 1]) > 0.9
+
+
+def test_it_is_tuned_to_the_perplexity_of_another():
+    a = sparrot.qot(X)
+    assert np.isclose(sparrot.match(X, "toy", a).perplexity, a.perplexity, rtol=0.01)
+
+
+def test_it_is_laid_out_by_tsne():
+    pytest.importorskip("openTSNE")
+    embedding = sparrot.tsne(X, kind="toy", n_iter=50, early_exaggeration_iter=50)
+    W = toy(X, 0.1).matrix
+    assert np.allclose(embedding.affinities.P.toarray(), W / W.sum())
+    assert embedding.shape == (60, 2)
+
+
+def test_it_goes_to_a_file_and_back(tmp_path):
+    a = toy(X)
+    sparrot.save(a, tmp_path / "toy.npz")
+    b = sparrot.load(tmp_path / "toy.npz")
+    assert b.kind == "toy"
+    assert np.array_equal(a.matrix, b.matrix)
