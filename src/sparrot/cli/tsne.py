@@ -8,7 +8,7 @@ import numpy as np
 
 import sparrot
 from sparrot._extras import load_extra
-from sparrot.ot import PERPLEXITY
+
 from sparrot.cli.output import coordinates, write_results
 from sparrot.cli.session import Session
 from sparrot.cli.source import read_affinity

@@ -15,7 +15,8 @@ import numpy as np
 from sparrot._extras import load_extra
 from sparrot.paper._methods import BY_NEIGHBORS, PROJECTIONS
 from sparrot.paper._records import Rows
-from sparrot.plot._style import PALETTE, SEQUENTIAL, colors, in_order
+from sparrot.plot._categories import in_order
+from sparrot.plot._style import PALETTE, SEQUENTIAL, colors
 
 # Can be told apart with every kind of color vision; markers do the rest.
 BLUE, ORANGE, GREEN, RED, SKY, PINK, GRAY = PALETTE[:7]
