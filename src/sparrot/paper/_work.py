@@ -25,8 +25,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, cpu_count, delayed
-
 from sparrot._files import whole_file
 from sparrot.errors import AffinityWarning
 
@@ -109,6 +107,8 @@ class Work:
     def _finish(
         self, units: Mapping[str, Unit], alone: bool
     ) -> Iterator[tuple[str, dict[str, Any]]]:
+        from joblib import Parallel, cpu_count, delayed  # not needed to list the experiments
+
         n_jobs = min(self.n_jobs or cpu_count(), len(units))
         if alone or n_jobs <= 1:
             for name, unit in units.items():
