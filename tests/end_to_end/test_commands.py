@@ -340,6 +340,7 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
     lines = said.err.splitlines()
     assert lines[0] == f"sparrot: read 90 points with 5 features from {points}"
     assert lines[1].startswith("sparrot: warning: the graph has ")
+    assert "--eps connected" in lines[1]
     assert len(lines) == 2
     assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
 

@@ -10,8 +10,8 @@ from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
-# What help and completion name; valid is what the registry has. They cannot ask it: loading the
-# registry takes scikit-learn and more than a second.
+# The kinds that help and completion name. Which are valid the registry says; but loading that
+# takes scikit-learn and more than a second, and help and completion must not wait for that.
 SYMMETRIC_KINDS = ("qot", "eot", "tsallis", "knn", "gaussian", "gaussian_l2", "epanechnikov")
 KINDS = (*SYMMETRIC_KINDS, "magic")
 
@@ -64,6 +64,18 @@ def add_stored(parser: Any) -> None:
         metavar="KEY",
         help="take the affinity that a .h5ad file holds under this key of uns (`sparrot affinity` "
         "writes 'sparrot'), and make none",
+    )
+
+
+def add_components(parser: Any, **limits: Any) -> None:
+    """How many coordinates."""
+    parser.add_argument(
+        "--components",
+        dest="n_components",
+        type=int,
+        default=2,
+        help="coordinates (default: 2)",
+        **limits,
     )
 
 

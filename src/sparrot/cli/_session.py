@@ -10,7 +10,6 @@ import warnings
 from argparse import Namespace
 from contextlib import ExitStack
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sparrot.cli._errors import in_flags, in_one_line
@@ -97,12 +96,7 @@ class Session:
         logger.setLevel(logging.ERROR if self.quiet else self._level)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give them back."""
         self.close()
 

@@ -26,7 +26,7 @@ def print_summary(
     all_facts, all_lines = affinity_facts(affinity), affinity_lines(affinity)
     if source.shape is not None:
         all_lines["points"] += whereabouts(affinity.metric, source.shape[1])
-        if _is_kernel(affinity):  # whose bandwidth was set by --eps
+        if _is_kernel(affinity, options.kind or "qot"):  # whose bandwidth was set by --eps
             eps = 1.0 if options.eps is None else options.eps
             all_facts |= {"eps": eps * affinity.mean_cost, "relative_eps": eps}
             all_lines["affinity"] += f", eps = {eps:.4g} x mean cost"
@@ -36,10 +36,10 @@ def print_summary(
     session.finish(all_facts, all_lines | (lines or {}) | files_lines(options))
 
 
-def _is_kernel(affinity: sparrot.Affinity) -> bool:
+def _is_kernel(affinity: sparrot.Affinity, kind: str) -> bool:
     from sparrot.affinity._registry import KINDS
 
-    return affinity.eps is None and "bandwidth" in KINDS[affinity.kind].scales
+    return affinity.eps is None and "bandwidth" in KINDS[kind].scales
 
 
 def whereabouts(metric: str, p: int) -> str:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import add_affinity, add_command, add_output, add_source
+from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
 
@@ -22,14 +22,7 @@ def add_parser(commands: Any) -> None:
         "affinity.npz --method diffusion --time 3 -o coordinates.npy --plot picture.png",
     )
     add_source(parser)
-    parser.add_argument(
-        "--components",
-        dest="n_components",
-        type=int,
-        default=2,
-        metavar="N",
-        help="coordinates (default: 2)",
-    )
+    add_components(parser, metavar="N")
     parser.add_argument(
         "--method",
         choices=("eigenmaps", "diffusion"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import sparrot
 from sparrot._extras import load_extra
-from sparrot.cli._options import add_affinity, add_command, add_output, add_source
+from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
 from sparrot.cli._session import Session
 
 
@@ -22,14 +22,7 @@ def add_parser(commands: Any) -> None:
         "cells.h5ad --array obsm/X_pca --perplexity 50 -o cells.h5ad",
     )
     add_source(parser)
-    parser.add_argument(
-        "--components",
-        dest="n_components",
-        type=int,
-        default=2,
-        choices=(1, 2),
-        help="coordinates (default: 2)",
-    )
+    add_components(parser, choices=(1, 2))
     add_affinity(parser, default="--perplexity 30", threads="one for t-SNE, all cores else")
     add_output(parser, "the layout")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from threading import Event, RLock, Thread
-from types import TracebackType
 from typing import Any, TextIO
 
 from sparrot.errors import InvalidInputError
@@ -147,12 +146,7 @@ class ProgressBar:
         """The bar; nothing is drawn before the first report or stage."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Take the bar away; in a notebook that of a failed solve stays, in red."""
         self._end(failed=error is not None)
 

@@ -2,9 +2,11 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from sparrot.affinity._registry import kinds
+import sparrot
+from sparrot.affinity._registry import KINDS as REGISTRY, Kind, kinds
 from sparrot.cli import COMMANDS, main, parse
 from sparrot.cli._options import KINDS, SYMMETRIC_KINDS
 
@@ -101,6 +103,21 @@ def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys)
 
 def test_help_names_the_kinds_of_the_registry():
     assert (KINDS, SYMMETRIC_KINDS) == (kinds(), kinds(symmetric=True))
+
+
+def test_a_kind_that_is_added_to_the_registry_can_be_asked_for(monkeypatch, tmp_path, capsys):
+    def ring(X, k=1):
+        W = np.roll(np.eye(len(X)), k, axis=0)
+        return sparrot.Affinity("ring", W + W.T, 1.0, "sqeuclidean")
+
+    monkeypatch.setitem(REGISTRY, "ring", Kind(ring, sparrot.KNN, ("k",)))
+    np.save(tmp_path / "x.npy", np.arange(12.0)[:, None])
+    asked = ["cluster", str(tmp_path / "x.npy"), "--kind", "ring", "--neighbors", "4", "--json"]
+    assert main([*asked, "--clusters", "4"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["components"]) == ("ring", 4)
+    assert main([*asked, "--eps", "1"]) == 2
+    assert "it takes --neighbors" in capsys.readouterr().err
 
 
 def test_help_and_completion_wait_for_nothing_heavy():
