@@ -106,7 +106,7 @@ class ProgressBar:
         self._lock, self._over = RLock(), Event()
         self._ticker: Thread | None = None
         self._bar: Any = None
-        self._drawn = False
+        self._part, self._drawn = 0.0, False
         self._last: Progress | None = None
         self._passes = 0
 
@@ -117,13 +117,15 @@ class ProgressBar:
                 self._passes = 0  # another problem: a solve begins with fewer points
             self._passes += begins_pass(self._last, report)
             self._last = report
-            self._show(describe(report, self._passes), report.done, report.total)
+            self._set(describe(report, self._passes), report.done, report.total)
+            if self._bar is not None and self._ticker is None:
+                self._draw()
 
     def stage(self, name: str, done: int = 0, total: int = 0) -> None:
         """Show what is done now, and how long it takes, until the next report or stage."""
         with self._lock:
             self._last, self._passes = None, 0
-            self._show(name, done, total)
+            self._set(name, done, total)
             if self._bar is not None and self._ticker is None:
                 self._ticker = Thread(target=self._tick, daemon=True)
                 self._ticker.start()
@@ -150,7 +152,8 @@ class ProgressBar:
         """Take the bar away; in a notebook that of a failed solve stays, in red."""
         self._end(failed=error is not None)
 
-    def _show(self, text: str, done: int, total: int) -> None:
+    def _set(self, text: str, done: int, total: int) -> None:
+        """What the next drawing shows."""
         if self._disable or self._over.is_set():
             return
         if self._bar is None:
@@ -167,17 +170,21 @@ class ProgressBar:
             )
         self._bar.bar_format = _WITH_BAR if total else _TEXT_ONLY
         self._bar.set_description_str(text, refresh=False)
-        self._draw(done / total if total else 0.0)
+        self._part = done / total if total else 0.0
 
-    def _draw(self, part: float) -> None:
-        """Move the bar, which draws itself unless it is too early or has just done so."""
-        self._drawn = bool(self._bar.update(part - self._bar.n)) or self._drawn
+    def _draw(self) -> None:
+        """Draw, unless it is too early or the bar was drawn just now."""
+        self._drawn = bool(self._bar.update(self._part - self._bar.n)) or self._drawn
 
     def _tick(self) -> None:
-        """Let the seconds go on while nothing reports, as in reading a file."""
+        """Draw again and again, so that the seconds go on while nothing reports.
+
+        Then nobody else draws: an interruption, which comes to the main thread, must not find it
+        in the middle of a drawing, where tqdm would keep its lock and this thread wait for it.
+        """
         while not self._over.wait(_INTERVAL):
             with self._lock:
-                self._draw(self._bar.n)
+                self._draw()
 
     def _end(self, failed: bool) -> None:
         self._over.set()

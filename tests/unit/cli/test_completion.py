@@ -2,9 +2,11 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import sparrot
 from sparrot.cli import main
 from sparrot.cli.completion import SHELLS
 
@@ -45,6 +47,7 @@ def ask(tmp_path, capsys):
     program.chmod(0o755)
     (tmp_path / "points.npy").touch()
     environment = os.environ | {
+        "PYTHONPATH": str(Path(sparrot.__file__).parents[1]),
         "HOME": str(tmp_path),
         "ZDOTDIR": str(tmp_path),
         "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from tqdm.std import tqdm
 
 from sparrot.engine import Progress, ProgressBar, as_progress, silent
 from sparrot.engine._progress import begins_pass, describe
@@ -108,8 +109,8 @@ def test_a_failed_solve_leaves_no_bar_and_no_thread():
     def solve():
         with ProgressBar(delay=AT_ONCE, file=stream) as bar:
             bar.stage("affinity")
-            slowly(bar, Progress("screening", 100, 1, 4))
-            assert on_screen(stream)
+            bar(Progress("screening", 100, 1, 4))
+            assert appears(stream, "1/4 tiles")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -144,11 +145,28 @@ def test_a_new_stage_forgets_the_reports_of_the_last():
     stream = io.StringIO()
     with ProgressBar(delay=AT_ONCE, file=stream) as bar:
         bar.stage("affinity")
-        slowly(bar, Progress("screening", 100, 2, 4))
+        bar(Progress("screening", 100, 2, 4))
         bar.stage("eigenvectors")
         assert appears(stream, "eigenvectors, 00:0")
         bar(Progress("screening", 100, 3, 4))
         assert appears(stream, "pass 1, 3/4")
+
+
+def test_a_bar_of_stages_is_not_drawn_by_the_thread_that_may_be_interrupted(monkeypatch):
+    stream, drawing = io.StringIO(), set()
+    display = tqdm.display
+
+    def observed(self, *args, **options):
+        drawing.add(threading.current_thread())
+        return display(self, *args, **options)
+
+    with ProgressBar(delay=AT_ONCE, file=stream) as bar:
+        monkeypatch.setattr(tqdm, "display", observed)
+        bar.stage("affinity")
+        slowly(bar, *[Progress("screening", 100, k, 4) for k in range(1, 5)])
+        assert appears(stream, "4/4 tiles")
+        assert drawing
+        assert threading.main_thread() not in drawing
 
 
 def test_lines_are_written_above_the_bar(monkeypatch):
