@@ -38,7 +38,7 @@ def test_the_demo_writes_one_whole_figure(demo):
 
 
 def test_the_demo_speaks_to_programs_too(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("sparrot.cli.demo.run_demo", partial(run_demo, 200, 20))
+    monkeypatch.setattr("sparrot.paper.demo.run_demo", partial(run_demo, 200, 20))
     assert main(["demo", "--output", str(tmp_path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["n"] == 200
@@ -65,7 +65,7 @@ def test_an_interrupt_has_its_own_code(monkeypatch, capsys, tmp_path):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparrot.cli.demo.run_demo", interrupt)
+    monkeypatch.setattr("sparrot.paper.demo.run_demo", interrupt)
     assert main(["demo", "--output", str(tmp_path)]) == 130
     assert list(tmp_path.iterdir()) == []
 

@@ -1,12 +1,15 @@
-"""Every command on every kind of file, what it says, and what it leaves behind."""
+"""Every command on every kind of file, what it prints, and what it leaves behind."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from functools import partial
 from pathlib import Path
@@ -18,7 +21,7 @@ from scipy.sparse import coo_array, csr_array, save_npz
 
 import sparrot
 from sparrot.cli import main
-from sparrot.cli.bar import Bar
+from sparrot.engine import ProgressBar
 from sparrot.layout._tsne import tsne_layout
 from sparrot.ot._checkpoint import Checkpoint
 
@@ -81,12 +84,30 @@ def test_every_command_takes_every_kind_of_file(command, suffix, tmp_path, capsy
 def test_tsne_takes_and_writes_every_kind_of_file(suffix, tmp_path, capsys, monkeypatch):
     pytest.importorskip("openTSNE")
     short = partial(tsne_layout, n_iter=5, early_exaggeration_iter=5)
-    monkeypatch.setattr("sparrot.cli.tsne.tsne_layout", short)
+    monkeypatch.setattr("sparrot.layout._tsne.tsne_layout", short)
     file, output = write_points(tmp_path / f"points{suffix}"), tmp_path / f"layout{suffix}"
     facts = told(capsys, "tsne", file, "-o", output)
     assert facts["perplexity"] == pytest.approx(30, rel=0.01)
     array = "obsm/X_tsne" if suffix == ".h5ad" else None
     assert sparrot.read_points(output, array=array).shape == (90, 2)
+
+
+@pytest.mark.parametrize("kind", ["qot", "eot", "tsallis"])
+@pytest.mark.parametrize("n", [25, 8])
+def test_tsne_of_few_points_takes_the_scale_of_the_function(kind, n, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("openTSNE")
+    seen = []
+
+    def short(W, **options):
+        seen.append(W)
+        return lay_out(W, n_iter=5, early_exaggeration_iter=5, **options)
+
+    monkeypatch.setattr("sparrot.layout._tsne.tsne_layout", short)
+    np.save(tmp_path / "few.npy", X[:n])
+    assert told(capsys, "tsne", tmp_path / "few.npy", "--kind", kind)["n"] == n
+    layout = sparrot.tsne(X[:n], kind=kind, n_iter=5, early_exaggeration_iter=5)
+    W = csr_array(seen[0])
+    assert abs(W / W.sum() - layout.affinities.P).max() < 1e-12
 
 
 def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkeypatch):
@@ -97,7 +118,7 @@ def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkey
         seen.append(options["n_jobs"])
         return tsne_layout(W, n_iter=5, early_exaggeration_iter=5, **options)
 
-    monkeypatch.setattr("sparrot.cli.tsne.tsne_layout", short)
+    monkeypatch.setattr("sparrot.layout._tsne.tsne_layout", short)
     sparrot.save(sparrot.qot(X, perplexity=10), tmp_path / "a.npz")
     write_points(tmp_path / "points.npy")
     told(capsys, "tsne", tmp_path / "a.npz", "--jobs", "2")
@@ -114,6 +135,7 @@ def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkey
         ("tsallis", ["--eps", "0.5", "--q", "0.3"]),
         ("knn", ["--neighbors", "7", "--jobs", "1"]),
         ("gaussian", ["--eps", "0.2"]),
+        ("gaussian_l2", ["--eps", "0.2", "--tol", "1e-7"]),
         ("epanechnikov", ["--eps", "0.2"]),
         ("magic", ["--neighbors", "4"]),
     ],
@@ -124,12 +146,12 @@ def test_every_kind_of_affinity_is_what_its_function_gives(kind, options, points
         names.get(flag, flag[2:]): value if value == "connected" else json.loads(value)
         for flag, value in zip(options[::2], options[1::2], strict=True)
     }
-    if kind == "gaussian":
+    if kind.startswith("gaussian"):
         given["bandwidth"] = given.pop("eps")
     expected = getattr(sparrot, kind)(X, **given)
     output = tmp_path / "affinity.npz"
     facts = told(capsys, "affinity", points, "--kind", kind, *options, "-o", output)
-    assert facts["kind"] == kind
+    assert facts["kind"] == expected.kind
     assert abs(sparrot.load(output).matrix - expected.matrix).max() == 0
 
 
@@ -146,7 +168,8 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
         assert sizes == np.bincount(model.labels_).tolist()
         assert told(capsys, "info", file)["perplexity"] == pytest.approx(10, rel=0.01)
         assert main(["embed", str(file), "--eps", "2"]) == 2
-        assert "is an affinity already, and --eps" in capsys.readouterr().err
+        complaint = f"--eps is about making an affinity, and {file} is one already"
+        assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["embed", "cluster"])
@@ -164,7 +187,10 @@ def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_pa
     for _ in range(2):  # making it anew needs no choice
         assert told(capsys, "affinity", cells, "--perplexity", "10", "-o", cells)["n"] == 90
     assert main(["cluster", str(cells)]) == 2
-    assert "say --affinity sparrot to take it, or --array X" in capsys.readouterr().err
+    assert (
+        "holds points, and affinities under the keys: sparrot; name one of these by --affinity, or "
+        "make one of the points by --array X"
+    ) in capsys.readouterr().err
     ten = pytest.approx(10, rel=0.01)
     assert told(capsys, "cluster", cells, "--affinity", "sparrot")["perplexity"] == ten
     assert told(capsys, "info", cells, "--affinity", "sparrot")["perplexity"] == ten
@@ -173,7 +199,7 @@ def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_pa
     facts = told(capsys, "info", cells)
     assert (facts["arrays"], facts["affinities"]) == (["X"], ["sparrot"])
     assert main(["embed", str(cells), "--affinity", "sparrot", "--eps", "2"]) == 2
-    assert "--eps is about making one" in capsys.readouterr().err
+    assert "--eps is about making an affinity" in capsys.readouterr().err
 
 
 def test_an_affinity_stays_the_input_when_coordinates_are_added_to_its_file(tmp_path, capsys):
@@ -242,11 +268,11 @@ def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
 def test_what_is_asked_of_the_solver_reaches_the_path(
     command, points, tmp_path, capsys, monkeypatch
 ):
-    seen = []
+    seen, original = [], sparrot.summarize
 
     def summarize(*points, **options):
         seen.append(options)
-        return sparrot.summarize(*points, **options)
+        return original(*points, **options)
 
     monkeypatch.setattr(sparrot, "summarize", summarize)
     asked = [command, points, "-o", tmp_path / ("r.html" if command == "report" else "r.csv")]
@@ -302,7 +328,9 @@ def test_costs_are_not_called_dimensions(command, tmp_path, capsys):
 def test_a_metric_that_is_not_known_gets_a_short_list(points, capsys):
     assert main(["affinity", str(points), "--metric", "foo"]) == 2
     said = capsys.readouterr().err
-    assert "--metric foo is not known; take one of 'chebyshev', 'cityblock', 'correlation'" in said
+    assert said.startswith("sparrot: --metric ")
+    assert "foo" in said
+    assert "'chebyshev', 'cityblock', 'correlation'" in said
     assert len(said) < 400
 
 
@@ -312,6 +340,7 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
     lines = said.err.splitlines()
     assert lines[0] == f"sparrot: read 90 points with 5 features from {points}"
     assert lines[1].startswith("sparrot: warning: the graph has ")
+    assert "--eps connected" in lines[1]
     assert len(lines) == 2
     assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
 
@@ -356,7 +385,7 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
             3,
             "raise --max-iter or --tol, or",
         ),
-        (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer, got 0"),
+        (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer"),
         (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
         (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
         (["path", "points.npy", "--span", "1"], 2, "--span is a factor on eps, more than 1"),
@@ -387,7 +416,7 @@ def test_what_goes_wrong_is_one_line_and_a_code(
 def test_what_the_points_cannot_give_is_known_before_the_work(
     arguments, complaint, points, monkeypatch, capsys
 ):
-    monkeypatch.delattr("sparrot.cli.source.make_affinity")
+    monkeypatch.delattr("sparrot.cli._input.make_affinity")
     assert main([arguments[0], str(points), *arguments[1:]]) == 2
     assert complaint in capsys.readouterr().err
 
@@ -404,10 +433,10 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):
 def test_a_fault_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(
     points, monkeypatch, capsys
 ):
-    def fail(*_):
+    def fail(*_, **__):
         raise TypeError("a list is no number")
 
-    monkeypatch.setattr("sparrot.cli.affinity.read_affinity", fail)
+    monkeypatch.setattr("sparrot.cli._input.read_affinity", fail)
     assert main(["affinity", str(points)]) == 1
     said = capsys.readouterr().err
     assert said.startswith("sparrot: TypeError: a list is no number; this is a fault of sparrot")
@@ -422,7 +451,7 @@ def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypa
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(60)
 
-    monkeypatch.setattr("sparrot.cli.output.mmwrite", write_slowly)
+    monkeypatch.setattr("sparrot.cli._output.mmwrite", write_slowly)
     before = signal.getsignal(signal.SIGTERM)
     assert main(["affinity", str(points), "-q", "-o", str(tmp_path / "a.mtx")]) == 143
     assert capsys.readouterr().err == "sparrot: terminated; no file was left half written\n"
@@ -434,7 +463,7 @@ def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypa
 def reports(monkeypatch):
     """The stages that were reported, as they come."""
     seen = []
-    monkeypatch.setattr(Bar, "__call__", lambda _, report: seen.append(report.stage))
+    monkeypatch.setattr(ProgressBar, "__call__", lambda _, report: seen.append(report.stage))
     return seen
 
 
@@ -496,10 +525,11 @@ def test_an_interrupted_run_leaves_nothing_and_draws_no_bar_into_a_pipe(long_wor
 
 def test_a_terminal_gets_a_bar(long_work, tmp_path):
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     running = start(long_work, tmp_path / "a.npz", stderr=theirs)
     os.close(theirs)
     said = ""
-    while "tiles, " not in said:
+    while "tiles" not in said:
         said += os.read(ours, 1000).decode()
     running.send_signal(signal.SIGINT)
     try:
@@ -508,6 +538,6 @@ def test_a_terminal_gets_a_bar(long_work, tmp_path):
     except OSError:  # how Linux says that the other end is closed
         pass
     assert running.wait(timeout=60) == 130
-    assert re.search(r"\r\x1b\[Kscreening pass \d+ \[", said)
-    assert said.endswith("\r\x1b[Ksparrot: interrupted; no file was left half written\r\n")
+    assert re.search(r"\rscreening pass \d+, \d+/\d+ tiles", said)
+    assert said.endswith("\rsparrot: interrupted; no file was left half written\r\n")
     os.close(ours)

@@ -7,7 +7,7 @@ import pytest
 
 from problems import data_folder
 from sparrot.cli import main
-from sparrot.cli.claims import table
+from sparrot.cli.reproduce import table
 from sparrot.paper import EXPERIMENTS, Claim
 
 NEED_DATA = ("digits", "single-cell", "batch-effects")

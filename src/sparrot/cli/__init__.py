@@ -1,26 +1,46 @@
-"""The command `sparrot`: files in, files out; everything is computed by the public functions."""
+"""The command `sparrot`: files in, files out; everything is computed by the public functions.
+
+To add a command, write a module here with `add_parser(commands)` and `run(options, session)`, and
+add its name to `COMMANDS`. All of these modules are loaded for `--help`, and whenever a shell
+completes a word; so they import what needs numpy inside the functions that use it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import NoReturn
 
-from sparrot.cli.complaints import Terminated, complain
-from sparrot.cli.parser import parse
-from sparrot.cli.session import Session
+from sparrot import __version__
+from sparrot.cli._errors import BAD_INPUT, EXIT_CODES, Terminated, complain
+from sparrot.cli._session import Session
+
+COMMANDS = (
+    "affinity",
+    "embed",
+    "cluster",
+    "path",
+    "tsne",
+    "report",
+    "info",
+    "reproduce",
+    "demo",
+    "completion",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns 0, or what `complaints.EXIT_CODES` says."""
+    """Run a command; returns 0, or what `EXIT_CODES` explains."""
     options = parse(arguments)
     try:
-        with _ended_in_order(), Session(options) as session:
+        with _termination_raises(), Session(options) as session:
             import_module(f"sparrot.cli.{options.command}").run(options, session)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader had enough, as in `sparrot ... | head`
@@ -30,11 +50,62 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def parse(arguments: Sequence[str] | None = None) -> Namespace:
+    """The options that were typed; wrong usage is one line on stderr, and the end."""
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    parser = make_parser()
+    if "_ARGCOMPLETE" in os.environ:  # set by the script of `sparrot completion` in a shell
+        import argcomplete
+
+        argcomplete.autocomplete(parser, always_complete_options=False)
+    try:
+        options, unknown = parser.parse_known_args(typed)
+        if unknown:
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    except WrongUsageError as wrong:
+        program, message = wrong.args
+        print(f"{program}: {message}", file=sys.stderr)
+        if "--json" in typed:
+            command = program.partition(" ")[2] or None
+            print(json.dumps({"command": command, "error": message, "exit_code": BAD_INPUT}))
+        sys.exit(BAD_INPUT)
+    return options
+
+
+def make_parser() -> ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(
+        prog="sparrot",
+        description="Sparse bistochastic affinities by regularized optimal transport.",
+        epilog=f"exit codes: {EXIT_CODES}\n"
+        "examples:\n  sparrot demo\n  sparrot affinity cells.h5ad --array obsm/X_pca "
+        "--perplexity 30 -o affinity.npz\n"
+        "  sparrot cluster affinity.npz --clusters 5 -o labels.csv",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"sparrot {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in COMMANDS:
+        import_module(f"sparrot.cli.{name}").add_parser(commands)
+    return parser
+
+
+class _Parser(ArgumentParser):
+    """Complains in one line, which `parse` prints."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUsageError(self.prog, f"{message}; see {self.prog} --help")
+
+
+class WrongUsageError(Exception):
+    """What was typed cannot be parsed: the program and command, and the message."""
+
+
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """A request to end is an exception, so that half-written files go."""
+def _termination_raises() -> Iterator[None]:
+    """Turn a request to terminate into an exception, so that half-written files are removed."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals arrive elsewhere
+        yield  # only the main thread may handle signals
         return
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -44,5 +115,5 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _terminate(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough, and files are being cleared
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # files are being removed: do not disturb that
     raise Terminated

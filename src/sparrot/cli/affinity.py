@@ -6,25 +6,50 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli.output import write_results
-from sparrot.cli.session import Session
-from sparrot.cli.source import read_affinity
-from sparrot.cli.summary import tell
-from sparrot.cli.targets import AFFINITIES, check_targets
-from sparrot.plot._style import new_axes
+from sparrot.cli._options import KINDS, add_affinity, add_command, add_input, add_output, add_stored
+from sparrot.cli._session import Session
+
+
+def add_parser(commands: Any) -> None:
+    """What can be asked."""
+    parser = add_command(
+        commands,
+        "affinity",
+        "the affinity of points, with a certificate",
+        "The sparse bistochastic affinity of a file of points, or another kind for contrast.",
+        "points.npy -o affinity.npz",
+        "cells.h5ad --array obsm/X_pca --perplexity 30 -o cells.h5ad",
+        "points.csv --eps connected --json",
+        "big.npy --checkpoint big.checkpoint --jobs 8 -o affinity.npz",
+    )
+    add_input(parser)
+    add_stored(parser)
+    add_affinity(parser, KINDS)
+    add_output(
+        parser,
+        "heat map and perplexities",
+        ".npz, .h5ad (which keeps what it has), .mtx; or entries i, j, weight: .csv, .tsv, "
+        ".parquet",
+    )
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Make the affinity, write it, draw it, and say what it is like."""
+    """Make the affinity, write it, draw it, and print what it is like."""
+    from sparrot.cli._input import read_affinity
+    from sparrot.cli._output import AFFINITIES, check_targets, write_results
+    from sparrot.cli._summary import print_summary
+
     check_targets(options, AFFINITIES)
-    source = read_affinity(options, session)
+    source = read_affinity(options, session, symmetric=False)
     session.stage("writing")
     write_results(options, source.affinity, lambda: _draw(source.affinity))
-    tell(session, source, options)
+    print_summary(session, source, options)
 
 
 def _draw(affinity: sparrot.Affinity) -> Any:
     """Perplexities and, where it is symmetric, the matrix."""
+    from sparrot.plot._style import new_axes
+
     values = sparrot.perplexity(affinity.matrix)
     if affinity.kind == "magic":
         return sparrot.plot.perplexity(values)

@@ -6,16 +6,42 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli.output import coordinates, write_results
-from sparrot.cli.session import Session
-from sparrot.cli.source import read_affinity
-from sparrot.cli.summary import tell
-from sparrot.cli.targets import TABLES, check_targets
+from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
+from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
 
 
+def add_parser(commands: Any) -> None:
+    """What can be asked."""
+    parser = add_command(
+        commands,
+        "embed",
+        "coordinates by eigenvectors of the affinity",
+        "Laplacian eigenmaps or a diffusion map, of points or of an affinity.",
+        "points.npy --components 3 -o coordinates.csv",
+        "affinity.npz --method diffusion --time 3 -o coordinates.npy --plot picture.png",
+    )
+    add_source(parser)
+    add_components(parser, metavar="N")
+    parser.add_argument(
+        "--method",
+        choices=("eigenmaps", "diffusion"),
+        default="eigenmaps",
+        help="which coordinates (default: eigenmaps)",
+    )
+    parser.add_argument(
+        "--time", dest="t", type=int, metavar="T", help="diffusion: steps of the walk (default: 1)"
+    )
+    add_affinity(parser)
+    add_output(parser, "scatter of the first two coordinates")
+
+
 def run(options: Namespace, session: Session) -> None:
-    """Embed, write, draw, and say how."""
+    """Embed, write, draw, and print the eigenvalues."""
+    from sparrot.cli._input import read_affinity
+    from sparrot.cli._output import TABLES, check_targets, coordinates, write_results
+    from sparrot.cli._summary import print_summary
+
     check_targets(options, TABLES)
     model = _model(options)
     source = read_affinity(options, session)
@@ -24,18 +50,19 @@ def run(options: Namespace, session: Session) -> None:
     write_results(options, coordinates(Y, options.method), lambda: sparrot.plot.embedding(Y))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}
-    said = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
-    tell(session, source, options, facts, {"eigenvalues": said})
+    line = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
+    print_summary(session, source, options, facts, {"eigenvalues": line})
 
 
 def _model(options: Namespace) -> Any:
-    if options.plot is not None and options.components < 2:
-        raise InvalidInputError(
-            "a scatter needs two coordinates; take --components 2, or no --plot"
-        )
     if options.method == "diffusion":
-        t = 1 if options.time is None else options.time
-        return sparrot.DiffusionMap(options.components, t=t, affinity="precomputed")
-    if options.time is not None:
-        raise InvalidInputError("--time is for --method diffusion; eigenmaps have none")
-    return sparrot.Eigenmaps(options.components, affinity="precomputed")
+        t = 1 if options.t is None else options.t
+        return sparrot.DiffusionMap(options.n_components, t=t, affinity="precomputed")
+    if options.t is not None:
+        raise InvalidInputError(
+            "is for diffusion maps; eigenmaps have none",
+            parameter="t",
+            value=options.t,
+            remedy="take {method='diffusion'}",
+        )
+    return sparrot.Eigenmaps(options.n_components, affinity="precomputed")

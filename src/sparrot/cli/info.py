@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy.sparse import issparse
-
 import sparrot
-from sparrot._types import FloatArray
-from sparrot.cli.session import Session
-from sparrot.cli.stored import contents
-from sparrot.cli.summary import affinity_facts, affinity_lines
-from sparrot.cli.targets import ending
-from sparrot.io._npz import holds_affinity
-from sparrot.io._points import read_matrix
+from sparrot.cli._options import POINTS, add_command, add_stored, add_verbosity
+from sparrot.cli._session import Session
+from sparrot.cli._summary import affinity_facts, affinity_lines
+
+
+def add_parser(commands: Any) -> None:
+    """What can be asked."""
+    parser = add_command(
+        commands,
+        "info",
+        "what is in a file of points or an affinity",
+        "Shape, type and oddities of points; kind, scale and certificate of an affinity.",
+        "points.csv",
+        "affinity.npz --json",
+    )
+    parser.add_argument("path", type=Path, metavar="FILE", help=POINTS)
+    parser.add_argument("--array", metavar="NAME", help="which array of a .npz or .h5ad file")
+    add_stored(parser)
+    add_verbosity(parser)
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Say what a file holds: an affinity, or points."""
-    session.stage(f"reading {options.path}")
+    """Print what a file holds: an affinity, or points."""
+    from sparrot.cli._input import contents
+    from sparrot.cli._output import ending
+    from sparrot.io._npz import holds_affinity
+    from sparrot.io._points import read_matrix
+
     path: Path = options.path
-    keys, arrays = contents(path) if _is_cells(path) else ([], [])
-    if options.affinity is not None or (options.array is None and _is_affinity(path, keys, arrays)):
-        affinity = sparrot.load(path, key=options.affinity)
+    session.stage(f"reading {path}")
+    keys, arrays = contents(path) if ending(path) == ".h5ad" and path.is_file() else ([], [])
+    stored = holds_affinity(path) if ending(path) == ".npz" else bool(keys) and "X" not in arrays
+    if options.key is not None or (options.array is None and stored):
+        affinity = sparrot.load(path, key=options.key)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
         facts = points_facts(read_matrix(path, options.array))
@@ -43,48 +60,61 @@ def points_facts(X: Any) -> dict[str, Any]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> facts = points_facts(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 2.0]]))
     >>> facts["duplicates"], facts["constant_features"], facts["zeros"], facts["missing"]
     (1, 1, 0.5, 0)
     """
+    import numpy as np
+    from scipy.sparse import issparse
+
     n, p = X.shape
-    low, high = _extremes(X)
-    stored = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
-    values = X.data if issparse(X) else X
+    sparse = bool(issparse(X))
+    low, high = _extremes_of_sparse(X) if sparse else _extremes(X)
+    nonzero = X.count_nonzero() if sparse else np.count_nonzero(X)
+    values = X.data if sparse else X
     return {
         "n": n,
         "features": p,
         "dtype": str(X.dtype),
-        "sparse": bool(issparse(X)),
-        "zeros": float(1 - stored / max(1, n * p)),
+        "sparse": sparse,
+        "zeros": float(1 - nonzero / max(1, n * p)),
         "least": float(low.min(initial=np.inf)),
         "most": float(high.max(initial=-np.inf)),
         "missing": int(np.isnan(values).sum()),
         "infinite": int(np.isinf(values).sum()),
         "constant_features": int((low == high).sum()),
-        "duplicates": _duplicates(X),
+        "duplicates": n - len(set(_sparse_rows(X) if sparse else _rows(X))),
     }
 
 
-def _extremes(X: Any) -> tuple[FloatArray, FloatArray]:
-    """The least and the most of each feature, as far as they are finite."""
-    if not issparse(X):
-        finite = np.isfinite(X)
-        low = np.where(finite, X, np.inf).min(0, initial=np.inf)
-        return low, np.where(finite, X, -np.inf).max(0, initial=-np.inf)
+def _extremes(X: Any) -> tuple[Any, Any]:
+    """The least and the greatest finite entry of each feature."""
+    import numpy as np
+
+    finite = np.isfinite(X)
+    low = np.where(finite, X, np.inf).min(0, initial=np.inf)
+    return low, np.where(finite, X, -np.inf).max(0, initial=-np.inf)
+
+
+def _extremes_of_sparse(X: Any) -> tuple[Any, Any]:
+    import numpy as np
+
     low, high = X.astype(np.float64), X.astype(np.float64)
     low.data[~np.isfinite(X.data)], high.data[~np.isfinite(X.data)] = np.inf, -np.inf
     return np.ravel(low.min(0).toarray()), np.ravel(high.max(0).toarray())
 
 
-def _duplicates(X: Any) -> int:
-    """Rows that are equal to an earlier one."""
-    if not issparse(X):
-        return len(X) - len({row.tobytes() for row in X + 0.0})  # -0 is 0
+def _rows(X: Any) -> Iterator[Any]:
+    """Something that two rows share exactly if they are equal."""
+    return (row.tobytes() for row in X + 0.0)  # -0 is 0
+
+
+def _sparse_rows(X: Any) -> Iterator[Any]:
     X = X.sorted_indices()
     X.eliminate_zeros()
-    rows = zip(np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True)
-    return X.shape[0] - len({(i.tobytes(), x.tobytes()) for i, x in rows})
+    for start, stop in pairwise(X.indptr):
+        yield X.indices[start:stop].tobytes(), X.data[start:stop].tobytes()
 
 
 def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
@@ -98,14 +128,3 @@ def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
         "oddities": f"{facts['duplicates']:,} duplicate rows, {facts['constant_features']:,} "
         f"constant features{found}",
     }
-
-
-def _is_cells(path: Path) -> bool:
-    return ending(path) == ".h5ad" and path.is_file()
-
-
-def _is_affinity(path: Path, keys: list[str], arrays: list[str]) -> bool:
-    """Whether there is an affinity, and no points to tell of instead."""
-    if ending(path) == ".npz":
-        return holds_affinity(path)
-    return bool(keys) and "X" not in arrays

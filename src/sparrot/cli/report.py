@@ -8,30 +8,47 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sparrot.cli.session import Session
-from sparrot.cli.source import read_points, summarize
-from sparrot.cli.summary import along_eps_facts, along_eps_lines, files_facts, files_lines
-from sparrot.cli.targets import PAGES, ending, require_other_file, require_writable
-from sparrot.io._h5ad import list_arrays, read_annotations as read_cells
-from sparrot.report import write_report
+from sparrot.cli._options import add_command, add_input, add_qot, add_verbosity
+from sparrot.cli._session import Session
+from sparrot.cli._summary import files_facts, files_lines, path_facts, path_lines
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Annotations:
-    """What a file says about its points, and the Python lines that read it all."""
-
-    load: Sequence[str]
-    names: Sequence[str] | None = None
-    columns: Any = None
-    layouts: Mapping[str, Any] = field(default_factory=dict)
+def add_parser(commands: Any) -> None:
+    """What can be asked."""
+    parser = add_command(
+        commands,
+        "report",
+        "an interactive page about the affinity of a file of points",
+        "One HTML page that needs no network: the embedding, colored by any column;\n"
+        "a slider along eps; spectrum, neighbors, certificate and warnings.\n"
+        "Of a .h5ad file it takes obsm/X_pca where it is there, else X; columns from obs.",
+        "cells.h5ad --perplexity 30 -o report.html",
+    )
+    add_input(parser, array="obsm/X_pca where it is there, else X")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="PAGE",
+        help="where the page goes (default: report.html)",
+    )
+    add_qot(parser)
+    add_verbosity(parser)
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Read points, summarize their affinity, write the page and say what is on it."""
+    """Read points, summarize their affinity, write the page and print what is on it."""
+    from sparrot.cli._input import contents, read_points, summarize
+    from sparrot.cli._output import PAGES, ending, require_other_file, require_writable
+    from sparrot.report import write_report
+
     path: Path = options.path
     require_writable(options.output, PAGES)
     require_other_file(options.output, path)
-    array = options.array or _default_array(path)
+    array = options.array
+    if array is None and ending(path) == ".h5ad" and path.is_file():
+        array = "obsm/X_pca" if "obsm/X_pca" in contents(path)[1] else "X"
     X = read_points(options, session, array)
     session.stage("reading columns")
     about = read_annotations(path, array, options.pca)
@@ -49,12 +66,25 @@ def run(options: Namespace, session: Session) -> None:
     )
     for warning in summary.steps[summary.chosen].warnings:
         session.warn(warning)
-    facts = files_facts(options) | along_eps_facts(summary)
-    session.finish(facts, along_eps_lines(summary) | files_lines(options))
+    facts = files_facts(options) | path_facts(summary)
+    session.finish(facts, path_lines(summary) | files_lines(options))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotations:
+    """What a file says about its points, and the Python lines that read it all."""
+
+    load: Sequence[str]
+    names: Sequence[str] | None = None
+    columns: Any = None
+    layouts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_annotations(path: Path, array: str | None, pca: int | None = None) -> Annotations:
     """Names, columns and flat layouts of a `.h5ad` file; of others, only how to read them."""
+    from sparrot.cli._output import ending
+    from sparrot.io._h5ad import read_annotations as read_cells
+
     named = "" if array is None else f", array={array!r}"
     load = [f"X = sparrot.read_points({str(path)!r}{named})"]
     if pca is not None:
@@ -73,10 +103,3 @@ def read_annotations(path: Path, array: str | None, pca: int | None = None) -> A
     if layouts:
         load.append(f"layouts = {{key: data.obsm[key] for key in {[*layouts]!r}}}")
     return Annotations(load, obs.index, obs, layouts)
-
-
-def _default_array(path: Path) -> str | None:
-    """The principal components of cells, where there are some."""
-    if ending(path) != ".h5ad" or not path.is_file():
-        return None
-    return "obsm/X_pca" if "obsm/X_pca" in list_arrays(path) else "X"

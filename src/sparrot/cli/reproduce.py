@@ -5,18 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from sparrot import __version__
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot.cli.claims import table
-from sparrot.cli.session import Session
+from sparrot.cli._options import add_command, add_folder, add_jobs, add_verbosity
+from sparrot.cli._session import Session
 from sparrot.errors import MissingDataError, MissingExtraError
 from sparrot.paper import (
     EXPERIMENTS,
@@ -31,7 +33,28 @@ from sparrot.paper import (
 
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
+_COLUMNS = {"claim": 40, "paper": 16, "ours": 34, "verdict": 13}  # and their widths
 _log = logging.getLogger(__name__)
+
+
+def add_parser(commands: Any) -> None:
+    """What can be asked."""
+    parser = add_command(
+        commands,
+        "reproduce",
+        "an experiment of the paper: figure, numbers, and its claims with a verdict each",
+        "Runs an experiment of the paper, or all, and holds the paper's claims against\n"
+        "the numbers. An interrupted run of the same code goes on where it stopped.",
+        "convergence --quick",
+        "all --quick --output out",
+    )
+    parser.add_argument(
+        "name", metavar="NAME", choices=["all", *EXPERIMENTS], help=f"all, {', '.join(EXPERIMENTS)}"
+    )
+    parser.add_argument("--quick", action="store_true", help="a small version, for a first look")
+    add_folder(parser, "figures and numbers go")
+    add_jobs(parser, "processes (default: one a core)")
+    add_verbosity(parser)
 
 
 def run(options: Namespace, session: Session) -> None:
@@ -47,32 +70,6 @@ def run(options: Namespace, session: Session) -> None:
             if options.name != "all":
                 raise
             skipped[name] = str(error)
-    _tell(session, options, done, skipped)
-
-
-def _reproduce(experiment: Experiment, options: Namespace, session: Session) -> dict[str, Any]:
-    quick, folder = options.quick, options.output
-    parameters = experiment.quick if quick else experiment.full
-    stem = f"{experiment.name}-quick" if quick else experiment.name
-    start = time.perf_counter()
-    session.stage(experiment.name)
-    units = folder / ".units" / fingerprint(experiment.name, __version__, parameters)
-    work = Work(units, _reporter(experiment.name, session), options.jobs)
-    numbers = experiment.run(parameters, work)
-    claims = experiment.claims(numbers)
-    seconds = time.perf_counter() - start
-    written = [*_write_numbers(experiment, parameters, numbers, claims, folder, stem)]
-    written += _draw(experiment, numbers, folder, stem)
-    session.say(f"{experiment.title}{_SMALL if quick else ''}\n")
-    session.say("\n".join(table(claims)))
-    session.say(f"\n{seconds:.0f} s; written to {folder}: {', '.join(written)}\n")
-    said = [asdict(claim) | {"verdict": claim.verdict} for claim in claims]
-    return {"claims": said, "written": [str(folder / name) for name in written]}
-
-
-def _tell(
-    session: Session, options: Namespace, done: dict[str, Any], skipped: dict[str, str]
-) -> None:
     verdicts = [claim["holds"] for entry in done.values() for claim in entry["claims"]]
     held, failed = verdicts.count(True), verdicts.count(False)
     rest = len(verdicts) - held - failed
@@ -82,11 +79,31 @@ def _tell(
     session.finish(facts | {"experiments": done, "skipped": skipped}, lines)
 
 
+def _reproduce(experiment: Experiment, options: Namespace, session: Session) -> dict[str, Any]:
+    quick, folder = options.quick, options.output
+    parameters = experiment.quick if quick else experiment.full
+    stem = f"{experiment.name}-quick" if quick else experiment.name
+    start = time.perf_counter()
+    session.stage(experiment.name)
+    units = folder / ".units" / fingerprint(experiment.name, __version__, parameters)
+    work = Work(units, _reporter(experiment.name, session), options.n_jobs)
+    numbers = experiment.run(parameters, work)
+    claims = experiment.claims(numbers)
+    seconds = time.perf_counter() - start
+    written = [*_write_numbers(experiment, parameters, numbers, claims, folder, stem)]
+    written += _draw(experiment, numbers, folder, stem)
+    session.say(f"{experiment.title}{_SMALL if quick else ''}\n")
+    session.say("\n".join(table(claims)))
+    session.say(f"\n{seconds:.0f} s; written to {folder}: {', '.join(written)}\n")
+    records = [_record(claim) for claim in claims]
+    return {"claims": records, "written": [str(folder / name) for name in written]}
+
+
 def _reporter(name: str, session: Session) -> Report:
-    """Finished units, for the bar and the log."""
+    """Show finished units in the bar and the log."""
 
     def report(unit: str, done: int, total: int) -> None:
-        session.stage(f"{name}: {done} of {total} units")
+        session.stage(f"{name}: {done} of {total} units", done, total)
         _log.info("%s: %d of %d units (%s)", name, done, total, unit)
 
     return report
@@ -101,16 +118,16 @@ def _write_numbers(
     stem: str,
 ) -> Iterator[str]:
     """One JSON file with all there is, and each table in it as CSV too."""
-    said = {
+    content = {
         "experiment": experiment.name,
         "title": experiment.title,
         "version": __version__,
         "parameters": asdict(parameters),
-        "claims": [asdict(claim) | {"verdict": claim.verdict} for claim in claims],
+        "claims": [_record(claim) for claim in claims],
         "numbers": numbers,
     }
     with whole_file(folder / f"{stem}.json") as path:
-        path.write_text(json.dumps(said, allow_nan=False))
+        path.write_text(json.dumps(content, allow_nan=False))
     yield f"{stem}.json"
     for key, rows in numbers.items():
         if is_table(rows):
@@ -137,6 +154,10 @@ def is_table(value: Any) -> bool:
     )
 
 
+def _record(claim: Claim) -> dict[str, Any]:
+    return asdict(claim) | {"verdict": claim.verdict}
+
+
 def _draw(experiment: Experiment, numbers: Numbers, folder: Path, stem: str) -> Iterator[str]:
     for suffix, figure in experiment.draw(numbers).items():
         for kind, options in _FIGURES.items():
@@ -144,3 +165,23 @@ def _draw(experiment: Experiment, numbers: Numbers, folder: Path, stem: str) -> 
             with whole_file(folder / file) as path:
                 figure.savefig(path, **options)
             yield file
+
+
+def table(claims: Sequence[Claim]) -> Iterator[str]:
+    """The lines of the table claim | paper | ours | verdict, with the criterion below each row."""
+    yield from _row(tuple(_COLUMNS))
+    yield "-+-".join("-" * width for width in _COLUMNS.values())
+    for claim in claims:
+        yield from _row((f'"{claim.sentence}"', claim.paper, claim.ours, claim.verdict))
+        note = f"counts as: {claim.criterion}" + (f"; note: {claim.reason}" if claim.reason else "")
+        yield from textwrap.wrap(note, 110, initial_indent="  ", subsequent_indent="  ")
+        yield ""
+
+
+def _row(cells: Sequence[str]) -> Iterator[str]:
+    """The lines of one row, its cells wrapped to the widths of the columns."""
+    widths = _COLUMNS.values()
+    wrapped = [textwrap.wrap(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    for lines in zip_longest(*wrapped, fillvalue=""):
+        padded = (line.ljust(width) for line, width in zip(lines, widths, strict=True))
+        yield " | ".join(padded).rstrip()

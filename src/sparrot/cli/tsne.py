@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 from argparse import Namespace
-
-import numpy as np
+from typing import Any
 
 import sparrot
 from sparrot._extras import load_extra
+from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
+from sparrot.cli._session import Session
 
-from sparrot.cli.output import coordinates, write_results
-from sparrot.cli.session import Session
-from sparrot.cli.source import read_affinity
-from sparrot.cli.summary import tell
-from sparrot.cli.targets import TABLES, check_targets
-from sparrot.errors import InvalidInputError
-from sparrot.layout._tsne import tsne_layout
+
+def add_parser(commands: Any) -> None:
+    """What can be asked."""
+    parser = add_command(
+        commands,
+        "tsne",
+        "t-SNE of the affinity",
+        "t-SNE by openTSNE of points or of an affinity, started from its leading eigenvectors.",
+        "points.npy -o layout.csv --plot layout.png",
+        "cells.h5ad --array obsm/X_pca --perplexity 50 -o cells.h5ad",
+    )
+    add_source(parser)
+    add_components(parser, choices=(1, 2))
+    add_affinity(parser, default="--perplexity 30", threads="one for t-SNE, all cores else")
+    add_output(parser, "the layout")
 
 
 def run(options: Namespace, session: Session) -> None:
-    """Lay out, write and draw."""
+    """Lay out, write, draw, and print the divergence."""
+    import numpy as np
+
+    from sparrot.cli._input import read_affinity
+    from sparrot.cli._output import TABLES, check_targets, coordinates, write_results
+    from sparrot.cli._summary import print_summary
+    from sparrot.layout._tsne import tsne_layout
+
     check_targets(options, TABLES)
     load_extra("openTSNE", "tsne")
-    if options.plot is not None and options.components < 2:
-        raise InvalidInputError(
-            "a scatter needs two coordinates; take --components 2, or no --plot"
-        )
-    source = read_affinity(options, session, {"perplexity": PERPLEXITY})
+    source = read_affinity(options, session, layout=True)
     session.stage("t-SNE")
     layout = tsne_layout(
         source.affinity.matrix,
-        n_components=options.components,
+        n_components=options.n_components,
         random_state=0,
         n_jobs=options.n_jobs or 1,
     )
@@ -38,4 +50,4 @@ def run(options: Namespace, session: Session) -> None:
     write_results(options, coordinates(Y, "tsne"), lambda: sparrot.plot.embedding(Y))
     divergence = float(layout.kl_divergence)
     facts = {"components_kept": Y.shape[1], "kl_divergence": divergence}
-    tell(session, source, options, facts, {"t-SNE": f"KL divergence {divergence:.4g}"})
+    print_summary(session, source, options, facts, {"t-SNE": f"KL divergence {divergence:.4g}"})

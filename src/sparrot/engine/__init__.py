@@ -1,11 +1,12 @@
 """Where work runs, how much memory it may take, and how it tells of its progress."""
 
-from sparrot.engine._progress import Progress, ProgressCallback, as_progress, silent
+from sparrot.engine._progress import Progress, ProgressBar, ProgressCallback, as_progress, silent
 from sparrot.engine._run import Run, available_memory, memory_budget, require_memory
 from sparrot.engine._threads import Threads
 
 __all__ = [
     "Progress",
+    "ProgressBar",
     "ProgressCallback",
     "Run",
     "Threads",

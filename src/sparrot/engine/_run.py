@@ -42,11 +42,14 @@ class Run:
     ) -> None:
         self.threads = Threads(n_jobs)
         self.max_memory = max_memory
-        self._progress = None if progress is None else as_progress(progress)
+        self._asked = None if progress is None else as_progress(progress)
+        self._progress: ProgressCallback | None = None
 
     def __enter__(self) -> Self:
-        """Start the threads."""
+        """Start the threads, and a progress bar if one was asked for."""
         self.threads.__enter__()
+        if self._asked is not None:
+            self._progress = self._asked.__enter__()
         return self
 
     def __exit__(
@@ -55,8 +58,10 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the threads, and take a progress bar away."""
+        """Stop the threads, and take the progress bar away."""
         self.threads.__exit__(kind, error, trace)
+        if self._asked is not None:
+            self._asked.__exit__(kind, error, trace)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""

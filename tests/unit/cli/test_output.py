@@ -1,4 +1,5 @@
 from argparse import Namespace
+from pathlib import Path
 
 import anndata
 import numpy as np
@@ -7,8 +8,20 @@ import pytest
 
 import sparrot
 from sparrot._files import whole_file
-from sparrot.cli.output import Table, coordinates, edges, write_result, write_results
-from sparrot.cli.targets import AFFINITIES, TABLES
+from sparrot.cli._output import (
+    AFFINITIES,
+    RECORDS,
+    TABLES,
+    Table,
+    check_targets,
+    coordinates,
+    edges,
+    require_other_file,
+    require_same_cells,
+    require_writable,
+    write_result,
+    write_results,
+)
 
 Y = np.random.default_rng(0).standard_normal((40, 2))
 TABLE = coordinates(Y, "map")
@@ -143,3 +156,75 @@ def test_mere_counts_are_no_names_and_edges_have_none(tmp_path):
     write_named(options.path)
     write_results(options, sparrot.qot(Y), lambda: None)
     assert options.output.read_text().startswith("i,j,weight\n")
+
+
+def test_complaints_come_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    for target, complaint in (
+        ("x.txt", "written to .npy .npz"),
+        ("folder.csv", "is a folder"),
+        ("file/x.csv", "cannot write to"),
+    ):
+        with pytest.raises(sparrot.InvalidInputError, match=complaint):
+            require_writable(tmp_path / target, TABLES)
+    require_writable(tmp_path / "new" / "x.csv", TABLES)
+    require_writable(tmp_path / "X.CSV", TABLES)
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_error_is_about_the_flag_of_the_target(tmp_path):
+    for options, flag in (
+        (asked(tmp_path, "x.txt"), "output"),
+        (asked(tmp_path, plot="x.npy"), "plot"),
+    ):
+        with pytest.raises(sparrot.InvalidInputError, match="is written to") as error:
+            check_targets(options, TABLES)
+        assert error.value.parameter == flag
+
+
+def test_a_scatter_plot_needs_two_coordinates(tmp_path):
+    options = asked(tmp_path, plot="x.png")
+    check_targets(options, TABLES)
+    options.n_components = 1
+    with pytest.raises(sparrot.InvalidInputError, match="take n_components=2, or leave out plot"):
+        check_targets(options, TABLES)
+
+
+def test_the_checkpoint_is_not_replaced_by_the_result(tmp_path):
+    options = asked(tmp_path, "a.npz")
+    options.checkpoint = tmp_path / "." / "a.npz"
+    with pytest.raises(sparrot.InvalidInputError, match="name two files"):
+        check_targets(options, AFFINITIES)
+
+
+def test_what_a_matrix_alone_cannot_hold_is_refused_with_the_reason():
+    with pytest.raises(sparrot.InvalidInputError, match="all n x n entries"):
+        require_writable(Path("a.npy"), AFFINITIES)
+    with pytest.raises(sparrot.InvalidInputError, match="no names for the columns"):
+        require_writable(Path("path.npy"), RECORDS)
+
+
+def test_the_input_is_not_replaced_by_the_result(tmp_path):
+    source, link, cells = (tmp_path / name for name in ("a.npy", "b.npy", "c.h5ad"))
+    for path in (source, cells):
+        path.touch()
+    link.symlink_to(source)
+    for target in (source, link, tmp_path / "." / "a.npy"):
+        with pytest.raises(sparrot.InvalidInputError, match="is the input, and would be lost"):
+            require_other_file(target, source)
+    require_other_file(cells, cells)  # to which the result is added
+    require_other_file(tmp_path / "new.npy", source)
+
+
+def test_results_must_fit_a_file_of_cells(tmp_path):
+    pytest.importorskip("anndata")
+    target = tmp_path / "cells.h5ad"
+    require_same_cells(target, 30)
+    write_result(coordinates(np.ones((40, 2)), "map"), target)
+    require_same_cells(target, 40)
+    with pytest.raises(sparrot.InvalidInputError, match="has 40 cells, and there are 30 points"):
+        require_same_cells(target, 30)
+    target.write_text("broken")
+    with pytest.raises(sparrot.InvalidInputError, match="is there and is not a whole"):
+        require_same_cells(target, 30)

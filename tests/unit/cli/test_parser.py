@@ -1,22 +1,14 @@
 import json
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
-from sparrot.cli import main
-from sparrot.cli.parser import parse
-
-COMMANDS = (
-    "affinity",
-    "embed",
-    "cluster",
-    "path",
-    "tsne",
-    "report",
-    "info",
-    "reproduce",
-    "demo",
-    "completion",
-)
+import sparrot
+from sparrot.affinity._registry import KINDS as REGISTRY, Kind, kinds
+from sparrot.cli import COMMANDS, main, parse
+from sparrot.cli._options import KINDS, SYMMETRIC_KINDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -92,8 +84,7 @@ def test_programs_get_wrong_usage_as_json_too(typed, command, capsys):
     [
         ([], "required: COMMAND"),
         (["affinity"], "required: FILE"),
-        (["affinity", "x.npy", "--kind", "qott"], "invalid choice: 'qott'"),
-        (["embed", "x.npy", "--kind", "magic"], "invalid choice: 'magic'"),
+        (["embed", "x.npy", "--method", "maps"], "invalid choice: 'maps'"),
         (["affinity", "x.npy", "--eps", "1", "--perplexity", "30"], "not allowed with"),
         (["affinity", "x.npy", "--pca", "few"], "invalid int value"),
         (["report", "x.npy", "--bogus"], "unrecognized arguments: --bogus; see sparrot report --"),
@@ -108,3 +99,36 @@ def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys)
     assert complaint in said
     assert said.count("\n") == 1
     assert "--help" in said
+
+
+def test_help_names_the_kinds_of_the_registry():
+    assert (KINDS, SYMMETRIC_KINDS) == (kinds(), kinds(symmetric=True))
+
+
+def test_a_kind_that_is_added_to_the_registry_can_be_asked_for(monkeypatch, tmp_path, capsys):
+    def ring(X, k=1):
+        W = np.roll(np.eye(len(X)), k, axis=0)
+        return sparrot.Affinity("ring", W + W.T, 1.0, "sqeuclidean")
+
+    monkeypatch.setitem(REGISTRY, "ring", Kind(ring, sparrot.KNN, ("k",)))
+    np.save(tmp_path / "x.npy", np.arange(12.0)[:, None])
+    asked = ["cluster", str(tmp_path / "x.npy"), "--kind", "ring", "--neighbors", "4", "--json"]
+    assert main([*asked, "--clusters", "4"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["components"]) == ("ring", 4)
+    assert main([*asked, "--eps", "1"]) == 2
+    assert "it takes --neighbors" in capsys.readouterr().err
+
+
+def test_help_and_completion_wait_for_nothing_heavy():
+    heavy = ["numpy", "scipy", "sklearn", "numba", "joblib", "matplotlib", "anndata", "tqdm"]
+    code = (
+        "import sys\nfrom sparrot.cli import COMMANDS, main\n"
+        "for asked in ([], *([name] for name in COMMANDS)):\n"
+        "    try: main([*asked, '--help'])\n"
+        "    except SystemExit: pass\n"
+        "main(['completion', 'bash'])\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,15 +1,16 @@
 import warnings
-from argparse import Namespace
 
 import pytest
 
-from sparrot.cli.session import Session
+from sparrot.cli import parse
+from sparrot.cli._session import Session
+from sparrot.errors import AffinityWarning
 
 
 @pytest.mark.parametrize("kind", [FutureWarning, DeprecationWarning])
 def test_what_other_packages_will_change_is_in_the_fullest_log_only(kind, capsys):
-    for verbose, lines in ((0, 0), (2, 1)):
-        with Session(Namespace(command="info", verbose=verbose)) as session:
+    for more, lines in (([], 0), (["-vv"], 1)):
+        with Session(parse(["info", "x.npy", *more])) as session:
             warnings.simplefilter("always")
             warnings.warn("slashes will be disallowed", kind, stacklevel=1)
         said = capsys.readouterr().err
@@ -17,9 +18,28 @@ def test_what_other_packages_will_change_is_in_the_fullest_log_only(kind, capsys
         assert session.warnings == []
 
 
-def test_other_warnings_are_said_and_kept(capsys):
-    with Session(Namespace(command="info")) as session:
+def test_other_warnings_are_printed_and_kept(capsys):
+    with Session(parse(["info", "x.npy"])) as session:
         warnings.simplefilter("always")
-        warnings.warn("names are not unique", UserWarning, stacklevel=1)
+        warnings.warn("names are not\n unique", UserWarning, stacklevel=1)
     assert capsys.readouterr().err == "sparrot: warning: names are not unique\n"
     assert session.warnings == ["names are not unique"]
+
+
+def test_remedies_of_warnings_name_the_flags_of_the_command(capsys):
+    warning = AffinityWarning(
+        "the graph has 2 components", remedy=["take {eps='connected'}", "leave it"]
+    )
+    for command, remedy in (("path", "take --eps connected, or leave it"), ("info", "leave it")):
+        with Session(parse([command, "x.npy"])):
+            warnings.warn(warning, stacklevel=1)
+        expected = f"sparrot: warning: the graph has 2 components; {remedy}\n"
+        assert capsys.readouterr().err == expected
+
+
+def test_quiet_keeps_warnings_and_prints_none(capsys):
+    with Session(parse(["info", "x.npy", "-q"])) as session:
+        session.warn("names are not unique")
+        session.say("a result")
+    assert session.warnings == ["names are not unique"]
+    assert capsys.readouterr() == ("", "")

@@ -1,9 +1,13 @@
-"""Results into files, by their endings, whole or not at all."""
+"""Results into files, by their endings, whole or not at all.
+
+What speaks against a target is found before the work, not after it.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +23,23 @@ from scipy.sparse import coo_array
 import sparrot
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot.cli.targets import ending, require_same_cells
-from sparrot.io._h5ad import read_obs, write_new, write_parts
+from sparrot.errors import InvalidInputError
+from sparrot.io import _h5ad as h5ad
 from sparrot.io._points import read_names
 
+AFFINITIES = (".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
+TABLES = (".npy", *AFFINITIES)
+RECORDS = (".npz", ".csv", ".tsv", ".parquet")
+FIGURES = (".png", ".pdf", ".svg")
+PAGES = (".html",)
+_NEEDS = {
+    ".parquet": ("pyarrow.parquet", "parquet"),
+    ".h5ad": ("anndata", "scanpy"),
+}
+_WHY_NOT = {
+    (AFFINITIES, ".npy"): ", which would hold all n x n entries",
+    (RECORDS, ".npy"): ", which has no names for the columns",
+}
 _NAMED = (".csv", ".tsv", ".parquet")
 _INDEX = {  # how pandas keeps an index without a name
     "name": None,
@@ -33,6 +50,81 @@ _INDEX = {  # how pandas keeps an index without a name
 }
 
 
+def ending(path: Path) -> str:
+    """The last suffix, in small letters.
+
+    Examples
+    --------
+    >>> ending(Path("A.NPZ"))
+    '.npz'
+    """
+    return path.suffix.lower()
+
+
+def check_targets(options: Namespace, kinds: tuple[str, ...]) -> None:
+    """Raise if the result or the figure cannot be written where they should go."""
+    require_writable(options.output, kinds)
+    require_writable(options.plot, FIGURES, "plot")
+    require_other_file(options.output, options.path)
+    checkpoint: Path | None = getattr(options, "checkpoint", None)
+    if options.output and checkpoint and options.output.resolve() == checkpoint.resolve():
+        raise InvalidInputError(
+            f"{options.output} cannot be result and checkpoint", remedy="name two files"
+        )
+    if options.plot is not None and getattr(options, "n_components", 2) < 2:
+        raise InvalidInputError(
+            "a scatter plot needs two coordinates",
+            remedy=["take {n_components=2}", "leave out {plot}"],
+        )
+
+
+def require_writable(
+    target: Path | None, kinds: tuple[str, ...], parameter: str = "output"
+) -> None:
+    """Raise if the ending is not one of these, its package is missing, or the folder is closed."""
+    if target is None:
+        return
+    kind = ending(target)
+    if kind not in kinds:
+        raise InvalidInputError(
+            f"is written to {' '.join(kinds)} files, got {str(target)!r}"
+            f"{_WHY_NOT.get((kinds, kind), '')}",
+            parameter=parameter,
+            value=target,
+        )
+    if kind in _NEEDS:
+        load_extra(*_NEEDS[kind])
+    if kind in FIGURES:
+        load_extra("matplotlib", "plot").use("Agg")
+    if target.is_dir():
+        raise InvalidInputError(f"{target} is a folder", remedy="name a file in it")
+    folder = next(folder for folder in target.resolve().parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InvalidInputError(f"cannot write to {folder}", remedy="name another folder")
+
+
+def require_other_file(target: Path | None, source: Path) -> None:
+    """Raise if the result would replace the input; a `.h5ad` file keeps what it has."""
+    if target is None or ending(target) == ".h5ad" or not target.exists() or not source.exists():
+        return
+    if target.samefile(source):
+        raise InvalidInputError(
+            f"{target} is the input, and would be lost", remedy="name another file"
+        )
+
+
+def require_same_cells(target: Path | None, n: int) -> None:
+    """Raise if results on n points do not fit into a `.h5ad` file that is there already."""
+    if target is None or ending(target) != ".h5ad" or not target.exists():
+        return
+    cells = len(h5ad.read_obs(target))
+    if cells != n:
+        raise InvalidInputError(
+            f"{target} has {cells} cells, and there are {n} points",
+            remedy=["give the points of these cells", "name a new file"],
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Columns with names, and where they belong in an AnnData.
@@ -41,8 +133,8 @@ class Table:
     ----------
     columns : (n,) numbers each, by name.
     place : as in `"obsm/X_tsne"` or `"obs/cluster"`; the last part names the array in a `.npz`.
-        Without a place, rows are no points, and each column is an array of its own there.
-    names : of the points, where they have some: a first column without a heading.
+        Without a place the rows are not points, and each column is an array of its own there.
+    names : of the points, if they have any: a first column without a heading.
     """
 
     columns: Mapping[str, Any]
@@ -71,7 +163,7 @@ def coordinates(Y: Any, name: str) -> Table:
 def write_results(
     options: Namespace, result: Table | sparrot.Affinity, draw: Callable[[], Any]
 ) -> None:
-    """The result and the figure, as far as they were asked for: both appear, or none."""
+    """Write the result and the figure, as far as they were asked for: both appear, or none."""
     with ExitStack() as files:
         if options.output is not None:
             temporary = files.enter_context(whole_file(options.output))
@@ -87,7 +179,7 @@ def write_result(
     base: Path | None = None,
     names: Sequence[str] | None = None,
 ) -> None:
-    """One result to a new file; a `.h5ad` file keeps what its base has, others get the names."""
+    """Write a result to a new file: a copy of `base` for `.h5ad`, if there is one."""
     if ending(path) == ".h5ad":
         _begin_cells(result, path, base, names)
     if not isinstance(result, sparrot.Affinity):
@@ -101,7 +193,7 @@ def write_result(
 
 
 def edges(affinity: sparrot.Affinity) -> Table:
-    """Every stored entry of the matrix: where it is, counted from 0, and its weight.
+    """Row, column (counted from 0) and weight of every stored entry of the matrix.
 
     Examples
     --------
@@ -123,7 +215,7 @@ def _base(target: Path, source: Path) -> Path | None:
 
 
 def _names(result: Table | sparrot.Affinity, target: Path, source: Path) -> list[str] | None:
-    """What the points are called, where the result is about points and its file can say it."""
+    """The names of the points, if the result is about points and its file has a place for them."""
     cells = ending(target) == ".h5ad"
     table = isinstance(result, Table) and result.place and ending(target) in _NAMED
     return read_names(source) if source.is_file() and (cells or table) else None
@@ -132,16 +224,16 @@ def _names(result: Table | sparrot.Affinity, target: Path, source: Path) -> list
 def _begin_cells(
     result: Table | sparrot.Affinity, path: Path, base: Path | None, names: Sequence[str] | None
 ) -> None:
-    """A copy of the base, or a new `.h5ad` file with the names, or cells called 0, 1, 2, ..."""
+    """A copy of the base, or a new `.h5ad` file of cells with these names, or 0, 1, 2, ..."""
     if base is not None:
         shutil.copyfile(base, path)
         return
     n = len(result.values) if isinstance(result, Table) else result.matrix.shape[0]
-    write_new(path, [str(k) for k in range(n)] if names is None else names)
+    h5ad.write_new(path, [str(i) for i in range(n)] if names is None else names)
 
 
 def _save_figure(axes: Any, path: Path) -> None:
-    """The figure that some Axes are in."""
+    """Save the figure that some Axes are in."""
     figure = np.ravel(axes)[0].figure
     figure.savefig(path, dpi=150)
     load_extra("matplotlib.pyplot", "plot").close(figure)
@@ -182,16 +274,16 @@ def _write_mtx(table: Table, path: Path) -> None:
 
 
 def _write_h5ad(table: Table, path: Path) -> None:
-    """Into the file that is there."""
+    """Add the table to the file that is there."""
     values = table.values
     require_same_cells(path, len(values))
-    room, _, name = table.place.partition("/")
-    if room == "obs":
-        obs = read_obs(path)
+    part, _, name = table.place.partition("/")
+    if part == "obs":
+        obs = h5ad.read_obs(path)
         obs[name] = load_extra("pandas", "scanpy").Categorical(values.astype(str))
-        write_parts(path, {"obs": obs})
+        h5ad.write_parts(path, {"obs": obs})
     else:
-        write_parts(path, {table.place: values})
+        h5ad.write_parts(path, {table.place: values})
 
 
 _WRITERS: dict[str, Callable[[Table, Path], None]] = {

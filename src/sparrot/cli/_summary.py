@@ -1,20 +1,20 @@
-"""What is said at the end: about an affinity, as facts for programs and lines for people."""
+"""The summary at the end of a command: facts for programs, lines for people."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sparrot
-from sparrot.cli.session import Session
-from sparrot.cli.source import Source
-from sparrot.summary import Summary
+from sparrot.cli._session import Session
 
-_KERNELS = ("gaussian", "epanechnikov")
+if TYPE_CHECKING:
+    from sparrot.cli._input import Source
+    from sparrot.summary import Summary
 
 
-def tell(
+def print_summary(
     session: Session,
     source: Source,
     options: Namespace,
@@ -22,28 +22,28 @@ def tell(
     lines: dict[str, str] | None = None,
 ) -> None:
     """The affinity, what a command adds to it, and the files that were written."""
-    known, said = affinity_facts(source.affinity), affinity_lines(source.affinity)
+    affinity = source.affinity
+    all_facts, all_lines = affinity_facts(affinity), affinity_lines(affinity)
     if source.shape is not None:
-        said["points"] += whereabouts(source.affinity.metric, source.shape[1])
-        known |= _kernel_facts(source.affinity, options)
-        if source.affinity.kind in _KERNELS:
-            said["affinity"] += f", eps = {known['relative_eps']:.4g} x mean cost"
+        all_lines["points"] += whereabouts(affinity.metric, source.shape[1])
+        if _is_kernel(affinity, options.kind or "qot"):  # whose bandwidth was set by --eps
+            eps = 1.0 if options.eps is None else options.eps
+            all_facts |= {"eps": eps * affinity.mean_cost, "relative_eps": eps}
+            all_lines["affinity"] += f", eps = {eps:.4g} x mean cost"
     if getattr(options, "drop", None) is not None:
-        said["certificate"] += f"; rows lack what --drop {options.drop:g} left out"
-    known = files_facts(options) | known | (facts or {})
-    session.finish(known, said | (lines or {}) | files_lines(options))
+        all_lines["certificate"] += f"; rows lack what --drop {options.drop:g} left out"
+    all_facts = files_facts(options) | all_facts | (facts or {})
+    session.finish(all_facts, all_lines | (lines or {}) | files_lines(options))
 
 
-def _kernel_facts(affinity: sparrot.Affinity, options: Namespace) -> dict[str, float]:
-    """The eps that set the bandwidth of a kernel, which is no eps of its own."""
-    if affinity.kind not in _KERNELS:
-        return {}
-    eps = 1.0 if options.eps is None else options.eps
-    return {"eps": eps * affinity.mean_cost, "relative_eps": eps}
+def _is_kernel(affinity: sparrot.Affinity, kind: str) -> bool:
+    from sparrot.affinity._registry import KINDS
+
+    return affinity.eps is None and "bandwidth" in KINDS[kind].scales
 
 
 def whereabouts(metric: str, p: int) -> str:
-    """Where points are: in how many dimensions, or only as far apart as a file of costs says.
+    """How points are given: in how many dimensions, or by a matrix of their costs.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def whereabouts(metric: str, p: int) -> str:
 
 
 def files_facts(options: Namespace) -> dict[str, Any]:
-    """The files of a command: what was read, and what was written."""
+    """The files that a command read and wrote."""
     targets = (options.output, getattr(options, "plot", None))
     written = [str(target) for target in targets if target is not None]
     return {"input": str(options.path), "written": written}
@@ -113,7 +113,7 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     return lines
 
 
-def along_eps_facts(summary: Summary) -> dict[str, Any]:
+def path_facts(summary: Summary) -> dict[str, Any]:
     """What is known about the chosen eps of a path."""
     step = summary.steps[summary.chosen]
     return {
@@ -128,9 +128,9 @@ def along_eps_facts(summary: Summary) -> dict[str, Any]:
     }
 
 
-def along_eps_lines(summary: Summary) -> dict[str, str]:
+def path_lines(summary: Summary) -> dict[str, str]:
     """The same for people."""
-    facts = along_eps_facts(summary)
+    facts = path_facts(summary)
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1])}",
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
@@ -141,7 +141,7 @@ def along_eps_lines(summary: Summary) -> dict[str, str]:
 
 
 def certificate_line(certificate: sparrot.Certificate) -> str:
-    """Why this is the optimum, in one line."""
+    """The certificate in one line."""
     checked = f"{certificate.pairs_checked:,} pairs"
     if certificate.exact:
         checked = f"all {checked}"

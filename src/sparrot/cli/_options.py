@@ -1,4 +1,8 @@
-"""Options that commands share, each said once."""
+"""Options that several commands share.
+
+The `dest` of an option is the name of the argument in Python, so that errors about an argument can
+name the flag.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,17 @@ from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
-SYMMETRIC = ("qot", "eot", "tsallis", "knn", "gaussian", "epanechnikov")
-KINDS = (*SYMMETRIC, "magic")
+# The kinds that help and completion name. Which are valid the registry says; but loading that
+# takes scikit-learn and more than a second, and help and completion must not wait for that.
+SYMMETRIC_KINDS = ("qot", "eot", "tsallis", "knn", "gaussian", "gaussian_l2", "epanechnikov")
+KINDS = (*SYMMETRIC_KINDS, "magic")
+
 POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx"
+_TABLES = ".npy, .npz, .csv, .tsv, .parquet, .mtx or .h5ad (which keeps what it has)"
 
 
 def add_command(commands: Any, name: str, help_: str, description: str, *examples: str) -> Any:
-    """A command with examples of its use; what it does not know is its own complaint."""
+    """A command with examples of its use; the options that are parsed know its parser."""
     lines = "\n".join(f"  sparrot {name} {example}".rstrip() for example in examples)
     parser = commands.add_parser(
         name,
@@ -21,12 +29,12 @@ def add_command(commands: Any, name: str, help_: str, description: str, *example
         epilog=f"example{'s' * (len(examples) > 1)}:\n{lines}",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(complain=parser.error)
+    parser.set_defaults(parser=parser)
     return parser
 
 
 def add_input(parser: Any, more: str = "", array: str = "X") -> None:
-    """The file, which array of it, and how much of that."""
+    """The file, which array of it, and whether to reduce that."""
     parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {POINTS}{more}")
     parser.add_argument(
         "--array",
@@ -37,18 +45,37 @@ def add_input(parser: Any, more: str = "", array: str = "X") -> None:
         "--pca",
         type=int,
         metavar="N",
-        help="reduce to N principal components first: faster, but it costs robustness where the "
-        "strength of noise varies between points",
+        help="reduce to N principal components first: faster, but less robust where the strength "
+        "of the noise varies between points",
     )
 
 
+def add_source(parser: Any) -> None:
+    """Points or an affinity."""
+    add_input(parser, "; or what `sparrot affinity` wrote to .npz or .h5ad")
+    add_stored(parser)
+
+
 def add_stored(parser: Any) -> None:
-    """Which affinity, where a file has some."""
+    """Which of the affinities in a file."""
     parser.add_argument(
         "--affinity",
+        dest="key",
         metavar="KEY",
         help="take the affinity that a .h5ad file holds under this key of uns (`sparrot affinity` "
         "writes 'sparrot'), and make none",
+    )
+
+
+def add_components(parser: Any, **limits: Any) -> None:
+    """How many coordinates."""
+    parser.add_argument(
+        "--components",
+        dest="n_components",
+        type=int,
+        default=2,
+        help="coordinates (default: 2)",
+        **limits,
     )
 
 
@@ -63,7 +90,10 @@ def add_scale(parser: Any, default: str = "1") -> None:
         f"connects the graph (default: {default})",
     )
     scale.add_argument(
-        "--perplexity", type=float, metavar="P", help="instead: mean effective neighbors a row"
+        "--perplexity",
+        type=float,
+        metavar="P",
+        help="instead of eps: the mean effective number of neighbors",
     )
 
 
@@ -74,39 +104,52 @@ def add_cost(parser: Any, threads: str = "all cores") -> None:
         metavar="NAME",
         help="sqeuclidean (default), cosine, precomputed, or any of scikit-learn's",
     )
-    parser.add_argument(
-        "--jobs", dest="n_jobs", type=int, metavar="N", help=f"threads (default: {threads})"
-    )
+    add_jobs(parser, f"threads (default: {threads})")
 
 
-def add_tolerance(parser: Any) -> None:
-    """When a solve is done, or given up."""
-    parser.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
-    parser.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
+def add_jobs(parser: Any, help_: str) -> None:
+    """How much runs at a time."""
+    parser.add_argument("--jobs", dest="n_jobs", type=int, metavar="N", help=help_)
 
 
-def add_search(parser: Any, kind: str = "") -> None:
-    """Which pairs to look at."""
+def add_solver(parser: Any, kind: str = "") -> None:
+    """Which pairs to look at, and when a solve is done or given up."""
     parser.add_argument(
         "--search",
         choices=("exact", "approximate", "auto"),
         help=f"{kind}look at all pairs (default) or, for the largest sets, at likely ones",
     )
+    parser.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
+    parser.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
+
+
+def add_qot(parser: Any) -> None:
+    """All that can be asked of a QOT affinity at several eps."""
+    add_scale(parser)
+    add_cost(parser)
+    add_solver(parser)
 
 
 def add_affinity(
     parser: Any,
-    kinds: tuple[str, ...] = SYMMETRIC,
+    kinds: tuple[str, ...] = SYMMETRIC_KINDS,
     default: str = "1, for eot --perplexity 30",
     threads: str = "all cores",
 ) -> None:
-    """All that an affinity can be asked for; what was not given stays None."""
+    """All that can be asked of an affinity; what was not given stays None."""
     group = parser.add_argument_group("the affinity")
-    group.add_argument("--kind", choices=kinds, help="which affinity (default: qot)")
+    kind = group.add_argument(
+        "--kind", metavar="KIND", help=f"qot (default), {', '.join(kinds[1:-1])} or {kinds[-1]}"
+    )
+    kind.completer = lambda **_: kinds
     add_scale(group, f"{default}; for gaussian and epanechnikov it sets the bandwidth")
     add_cost(group, threads)
     group.add_argument(
-        "--neighbors", dest="k", type=int, metavar="K", help="knn and magic: how many"
+        "--neighbors",
+        dest="k",
+        type=int,
+        metavar="K",
+        help="knn, magic: the number of nearest neighbors",
     )
     group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
     group.add_argument(
@@ -116,7 +159,6 @@ def add_affinity(
         help="eot: sparse, without entries that make up at most this mass of a row; its sum is "
         "then off by that, whatever --tol",
     )
-    add_search(group, "qot: ")
     group.add_argument(
         "--checkpoint",
         type=Path,
@@ -124,29 +166,42 @@ def add_affinity(
         help="qot: save what is found, and go on from it after an interruption, or with another "
         "eps; the file stays, delete it when done",
     )
-    add_tolerance(group)
+    add_solver(group, "qot: ")
 
 
-def add_output(parser: Any, kinds: str, figure: str) -> None:
-    """Where results go, and how much is said."""
+def add_output(parser: Any, figure: str, files: str = _TABLES) -> None:
+    """Where results go, and how much is printed."""
     group = parser.add_argument_group("output")
     group.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE",
-        help=f"{kinds}, by its ending; without it: only the summary",
+        help=f"{files}, by its ending; without it: only the summary",
     )
     group.add_argument("--plot", type=Path, metavar="FILE", help=f"{figure}: .png, .pdf or .svg")
-    add_talk(group)
+    add_verbosity(group)
 
 
-def add_talk(parser: Any) -> None:
+def add_folder(parser: Any, what: str) -> None:
+    """The folder where several files go."""
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("out"),
+        metavar="DIR",
+        help=f"where {what} (default: out)",
+    )
+
+
+def add_verbosity(parser: Any) -> None:
     """JSON, less, or more."""
     parser.add_argument("--json", action="store_true", help="the summary as JSON on stdout")
-    talk = parser.add_mutually_exclusive_group()
-    talk.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
-    talk.add_argument("-v", "--verbose", action="count", default=0, help="log more; -vv: most")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    amount.add_argument(
+        "-v", "--verbose", action="count", default=0, help="print the log; -vv: all of it"
+    )
 
 
 def number_or_word(text: str) -> float | str:

@@ -1,4 +1,4 @@
-"""One run of a command: what it says and where, how long it took, and how much memory."""
+"""One run of a command: what it prints and where, how long it took, and how much memory."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import time
 import warnings
 from argparse import Namespace
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO
 
-from sparrot.cli.bar import Bar
-from sparrot.cli.complaints import in_flags
+from sparrot.cli._errors import in_flags, in_one_line
 from sparrot.errors import AffinityWarning
+
+if TYPE_CHECKING:
+    from sparrot.engine import ProgressBar
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
 class Session:
-    """Results go to stdout; the bar, warnings and the log to stderr, a line each.
+    """Results go to stdout; the progress bar, warnings and the log to stderr, a line each.
 
     Parameters
     ----------
@@ -28,31 +30,45 @@ class Session:
 
     Attributes
     ----------
-    bar : takes a `Progress`; drawn only where stderr is a terminal.
-    warnings : what was warned of.
+    warnings : the warnings so far.
     """
 
     def __init__(self, options: Namespace) -> None:
         self.command: str = options.command
         self.quiet: bool = getattr(options, "quiet", False)
+        self.warnings: list[str] = []
         self._json: bool = getattr(options, "json", False)
         self._level = _LEVELS[min(getattr(options, "verbose", 0), 2)]
-        self.bar = Bar(sys.stderr, shown=sys.stderr.isatty() and not self.quiet)
-        self.warnings: list[str] = []
+        self._spell = in_flags(options.parser)
         self._start = time.perf_counter()
         self._stack = ExitStack()
 
-    def stage(self, name: str) -> None:
-        """Say what is done now; from two seconds on the bar shows it."""
-        self.bar.stage(name)
+    @cached_property
+    def bar(self) -> ProgressBar:
+        """The progress bar, drawn only where stderr is a terminal; a callback for `progress=`."""
+        from sparrot.engine import ProgressBar
+
+        shown = sys.stderr.isatty() and not self.quiet
+        return self._stack.enter_context(ProgressBar(disable=not shown))
+
+    def stage(self, name: str, done: int = 0, total: int = 0) -> None:
+        """Show what is done now, if it takes more than two seconds."""
+        self.bar.stage(name, done, total)
 
     def say(self, text: str) -> None:
         """Print a part of the result, unless quiet or all goes into JSON."""
         if not self.quiet and not self._json:
-            self.bar.above(text, sys.stdout)
+            self.print(text, sys.stdout)
+
+    def warn(self, message: Warning | str) -> None:
+        """Print a warning in one line, and keep it."""
+        text = in_one_line(message, self._spell)
+        self.warnings.append(text)
+        if not self.quiet:
+            self.print(f"sparrot: warning: {text}", sys.stderr)
 
     def finish(self, facts: dict[str, Any], lines: dict[str, str]) -> None:
-        """Tell the result: facts as JSON if that was asked for, else lines, or nothing if quiet."""
+        """Print the summary: facts as JSON if asked for, else lines; nothing if quiet."""
         seconds, memory = time.perf_counter() - self._start, peak_memory()
         self.close()
         if self._json:
@@ -70,54 +86,51 @@ class Session:
 
     def __enter__(self) -> Session:
         """Take over warnings and the log."""
-        self._stack.enter_context(self.bar)
         self._stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always", AffinityWarning)
-        warnings.showwarning = self._show
-        logger, handler = logging.getLogger("sparrot"), _Lines(self.bar)
+        warnings.showwarning = self._show_warning
+        logger, handler = logging.getLogger("sparrot"), _LogLines(self)
         logger.addHandler(handler)
         self._stack.callback(logger.removeHandler, handler)
         self._stack.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.ERROR if self.quiet else self._level)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give them back."""
         self.close()
 
-    def _show(self, message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        """Warn; what another package will change is for its callers, and goes to the log."""
+    def _show_warning(
+        self, message: Warning | str, category: type[Warning], *_: Any, **__: Any
+    ) -> None:
+        """Warn; changes that other packages announce to their callers only go to the log."""
         if issubclass(category, (FutureWarning, DeprecationWarning, PendingDeprecationWarning)):
             logging.getLogger("sparrot").debug("%s: %s", category.__name__, message)
         else:
             self.warn(message)
 
-    def warn(self, message: Warning | str) -> None:
-        """Say a warning in one line, and remember it."""
-        said = in_flags(" ".join(str(message).split()))
-        self.warnings.append(said)
-        if not self.quiet:
-            self.bar.above(f"sparrot: warning: {said}")
+    def print(self, text: str, file: TextIO) -> None:
+        """Print above the bar, if there is one."""
+        if "bar" in vars(self):
+            self.bar.write(text, file)
+        else:
+            print(text, file=file, flush=True)
 
 
-class _Lines(logging.Handler):
-    """The log, above the bar."""
+class _LogLines(logging.Handler):
+    """The log, a line each."""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self._bar = bar
+        self._session = session
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._bar.above(f"sparrot: {' '.join(record.getMessage().split())}")
+        line = " ".join(record.getMessage().split())
+        self._session.print(f"sparrot: {line}", sys.stderr)
 
 
 def peak_memory() -> int | None:
-    """Bytes that this process took at most, or None where the system does not tell."""
+    """The most bytes that this process has held, or None where the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,0 +1,191 @@
+"""From a file to points, and to an affinity: the one that it holds, or one made of its points."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.decomposition import PCA
+
+import sparrot
+from sparrot._validation import as_choice, as_count
+from sparrot.affinity._registry import KINDS, build, kinds
+from sparrot.cli._output import ending, require_same_cells
+from sparrot.cli._session import Session
+from sparrot.errors import InvalidInputError
+from sparrot.io._h5ad import list_affinities, list_arrays
+from sparrot.io._npz import holds_affinity
+from sparrot.summary import Summary
+
+_QOT = ("eps", "perplexity", "metric", "search", "tol", "max_iter")
+_MAKING = (*_QOT, "k", "q", "drop", "checkpoint")  # options about making an affinity
+_ABOUT_POINTS = ("array", "pca", "kind", *_MAKING)
+_FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """An affinity and where it comes from.
+
+    Attributes
+    ----------
+    path : the file.
+    affinity : made from its points, or read from it.
+    shape : of the points; None if the file was an affinity.
+    """
+
+    path: Path
+    affinity: sparrot.Affinity
+    shape: tuple[int, int] | None
+
+
+def read_affinity(
+    options: Namespace, session: Session, *, symmetric: bool = True, layout: bool = False
+) -> Source:
+    """The affinity in a file, or of the points in it.
+
+    Parameters
+    ----------
+    options, session : of the command.
+    symmetric : refuse kinds that are not.
+    layout : where no scale was given, take the default of the registry, as layouts do, and not that
+        of the function.
+    """
+    if options.kind is not None:
+        as_choice(options.kind, "kind", kinds(symmetric=symmetric))
+    if holds_what_is_asked(options):
+        session.stage(f"reading {options.path}")
+        affinity = sparrot.load(options.path, key=options.key)
+        _require_enough_points(options, affinity.matrix.shape[0])
+        return Source(options.path, affinity, None)
+    points = read_points(options, session)
+    _require_enough_points(options, points.shape[0])
+    session.stage("affinity")
+    return Source(options.path, make_affinity(points, options, session, layout), points.shape)
+
+
+def read_points(options: Namespace, session: Session, array: str | None = None) -> Any:
+    """The points in a file, reduced if that was asked for; `array` is the default for --array."""
+    session.stage(f"reading {options.path}")
+    points = sparrot.read_points(options.path, array=options.array or array)
+    if options.pca is None:
+        return points
+    if options.metric == "precomputed":
+        raise InvalidInputError(
+            "is for points, not for a precomputed cost",
+            parameter="pca",
+            value=options.pca,
+            remedy="leave it out",
+        )
+    session.stage("principal components")
+    n = as_count(options.pca, "pca", min(points.shape) - 1)
+    return PCA(n, random_state=0).fit_transform(points)
+
+
+def make_affinity(
+    points: Any, options: Namespace, session: Session, layout: bool = False
+) -> sparrot.Affinity:
+    """The affinity of points, by the function of its kind.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option was given that this kind does not have.
+    """
+    name = options.kind or "qot"
+    kind = KINDS[name]
+    parameters = {option: option for option in _MAKING if option in kind.parameters}
+    if "bandwidth" in kind.scales:
+        parameters.setdefault("eps", "bandwidth")
+    given: dict[str, Any] = {}
+    for option, value in _given(options, _MAKING).items():
+        if option not in parameters:
+            takes = ", ".join(f"{{{known}}}" for known in parameters)
+            raise InvalidInputError(
+                f"is no option of the kind {name}",
+                parameter=option,
+                value=value,
+                remedy=f"it takes {takes}",
+            )
+        given[parameters[option]] = value
+    if "n_jobs" in kind.parameters:  # others have one thread, which is within any limit
+        given["n_jobs"] = options.n_jobs
+    if "progress" in kind.parameters:
+        given["progress"] = session.bar
+    return build(points, name, **given) if layout else kind.function(points, **given)
+
+
+def summarize(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:
+    """QOT affinities of points, at the eps that was asked for and at others around it."""
+    given = _given(options, (*_QOT, "n_jobs"))
+    return sparrot.summarize(points, progress=session.bar, **given, **more)
+
+
+def holds_what_is_asked(options: Namespace) -> bool:
+    """Whether the affinity is read from the file, not made from points.
+
+    A file of an affinity and no points leaves no choice; where both are there, `--affinity` or any
+    option about points makes it.
+
+    Raises
+    ------
+    InvalidInputError
+        If the options contradict the file or each other, or leave open what is meant.
+    """
+    path: Path = options.path
+    if options.key is not None:
+        if ending(path) != ".h5ad":
+            raise InvalidInputError(
+                f"is for .h5ad files, got {str(path)!r}", parameter="key", value=options.key
+            )
+        _refuse_points(options, "a stored one was asked for")
+        return True
+    if ending(path) == ".npz" and holds_affinity(path):
+        _refuse_points(options, f"{path} is one already")
+        return True
+    if ending(path) != ".h5ad" or not path.is_file():
+        return False
+    keys, arrays = contents(path)
+    if not keys or options.array is not None:
+        return False
+    if "X" not in arrays:
+        _refuse_points(options, f"{path} is one already")
+        return True
+    if options.command != "affinity" and not _given(options, _ABOUT_POINTS):
+        raise InvalidInputError(
+            f"{path} holds points, and affinities under the keys: {', '.join(keys)}",
+            remedy=["name one of these by {key}", "make one of the points by {array='X'}"],
+        )
+    return False
+
+
+def contents(path: Path) -> tuple[list[str], list[str]]:
+    """What a `.h5ad` file holds: keys of affinities, and arrays of points."""
+    return list_affinities(path), list_arrays(path)
+
+
+def _given(options: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    """The options of these names that were given."""
+    values = {name: getattr(options, name, None) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _refuse_points(options: Namespace, why: str) -> None:
+    """Raise if an option about points was given where there is an affinity."""
+    for name, value in _given(options, _ABOUT_POINTS).items():
+        raise InvalidInputError(
+            f"is about making an affinity, and {why}",
+            parameter=name,
+            value=value,
+            remedy=["leave it out", "give the points"],
+        )
+
+
+def _require_enough_points(options: Namespace, n: int) -> None:
+    """Raise before the work if n points are too few for it, or too many for their file."""
+    require_same_cells(options.output, n)
+    for name, fewer in _FEWER.items():
+        if getattr(options, name, None) is not None:
+            as_count(getattr(options, name), name, max(1, n - fewer))
