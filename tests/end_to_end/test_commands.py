@@ -100,7 +100,7 @@ def test_tsne_of_few_points_takes_the_scale_of_the_function(kind, n, tmp_path, c
 
     def short(W, **options):
         seen.append(W)
-        return lay_out(W, n_iter=5, early_exaggeration_iter=5, **options)
+        return tsne_layout(W, n_iter=5, early_exaggeration_iter=5, **options)
 
     monkeypatch.setattr("sparrot.layout._tsne.tsne_layout", short)
     np.save(tmp_path / "few.npy", X[:n])

@@ -6,6 +6,7 @@ How much memory there is gets asked before a large allocation rather than after.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -42,14 +43,18 @@ class Run:
     ) -> None:
         self.threads = Threads(n_jobs)
         self.max_memory = max_memory
-        self._asked = None if progress is None else as_progress(progress)
+        if progress is not None:
+            as_progress(progress)  # raises for what is none
+        self._asked = progress
+        self._bar: AbstractContextManager[ProgressCallback] | None = None
         self._progress: ProgressCallback | None = None
 
     def __enter__(self) -> Self:
         """Start the threads, and a progress bar if one was asked for."""
         self.threads.__enter__()
-        if self._asked is not None:
-            self._progress = self._asked.__enter__()
+        if self._asked:
+            self._bar = as_progress(self._asked)
+            self._progress = self._bar.__enter__()
         return self
 
     def __exit__(
@@ -60,8 +65,8 @@ class Run:
     ) -> None:
         """Stop the threads, and take the progress bar away."""
         self.threads.__exit__(kind, error, trace)
-        if self._asked is not None:
-            self._asked.__exit__(kind, error, trace)
+        if self._bar is not None:
+            self._bar.__exit__(kind, error, trace)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""
