@@ -15,8 +15,7 @@ from sparrot.paper import (
     spiral,
     torus,
 )
-from sparrot.paper._methods import METHODS, eps_grid
-from sparrot.paper._spiral_angles import JUDGES, angle_records
+from sparrot.paper._methods import JUDGES, METHODS, angle_records, eps_grid
 
 
 def claim_about(words, claims):

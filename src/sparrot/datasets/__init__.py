@@ -1,7 +1,6 @@
 """Data with a known answer: made, or read from the data folder."""
 
-from sparrot.datasets._cells import Cells, load_arabidopsis_root, load_pbmc_facs
-from sparrot.datasets._dentate import load_dentate_gyrus
+from sparrot.datasets._cells import Cells, load_arabidopsis_root, load_dentate_gyrus, load_pbmc_facs
 from sparrot.datasets._digits import Digits, load_mnist
 from sparrot.datasets._synthetic import (
     Mixture,

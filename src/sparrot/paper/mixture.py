@@ -22,14 +22,7 @@ from sparrot.paper._clusters import (
     with_perplexity_moments,
 )
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
-from sparrot.paper._figures import (
-    STYLES,
-    draw_band,
-    draw_overview,
-    draw_scores,
-    panel,
-    paper_style,
-)
+from sparrot.paper._figures import STYLES, draw_band, draw_overview, draw_scores, panel, paper_style
 from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, eps_grid, matched, principal
 from sparrot.paper._records import Rows, bands, curves_of, listed, rounded
 from sparrot.paper._work import Work

@@ -36,12 +36,21 @@ from sparrot.paper._figures import (
 )
 from sparrot.paper._methods import (
     BY_NEIGHBORS,
+    JUDGES,
     METHODS,
     OTHERS,
     PROJECTIONS,
+    Finding,
     affinity,
+    angle_records,
+    angles,
+    best_angle,
+    claim_by_both,
     eps_grid,
+    judged,
+    leading,
     principal,
+    reference,
     slug,
 )
 from sparrot.paper._records import (
@@ -53,17 +62,6 @@ from sparrot.paper._records import (
     listed,
     parameters_of,
     rounded,
-)
-from sparrot.paper._spiral_angles import (
-    JUDGES,
-    Finding,
-    angle_records,
-    angles,
-    best_angle,
-    claim_by_both,
-    judged,
-    leading,
-    reference,
 )
 from sparrot.paper._work import Work
 from sparrot.spectral import heat_kernel, heat_time, laplacian

@@ -11,17 +11,21 @@ import numpy as np
 from sparrot.datasets import make_spiral
 from sparrot.paper._experiment import Claim, Experiment, Numbers
 from sparrot.paper._figures import ANGLE_LABELS, draw_angles, panel, paper_style
-from sparrot.paper._methods import BY_NEIGHBORS, METHODS, PROJECTIONS, eps_grid, slug
-from sparrot.paper._records import Rows, bands, curves_of, listed
-from sparrot.paper._spiral_angles import (
+from sparrot.paper._methods import (
+    BY_NEIGHBORS,
     JUDGES,
+    METHODS,
+    PROJECTIONS,
     Finding,
     angle_records,
     angles,
     best_angle,
     claim_by_both,
+    eps_grid,
     reference,
+    slug,
 )
+from sparrot.paper._records import Rows, bands, curves_of, listed
 from sparrot.paper._work import Work
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparrot.paper import digits, mixture, robustness, single_cell, torus
-from sparrot.paper._spiral_angles import Finding, claim_by_both, judged
+from sparrot.paper._methods import Finding, claim_by_both, judged
 
 
 def correlations(found, seeds=(0, 1)):

@@ -20,7 +20,7 @@ from sparrot.datasets import make_spiral
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.metrics import mean_principal_angle
 from sparrot.paper import EXPERIMENTS, Work, find_experiment
-from sparrot.paper._spiral_angles import reference
+from sparrot.paper._methods import reference
 
 matplotlib.use("Agg")
 ROOM = Path(sparrot.paper.__file__).parent

@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from sparrot.paper._work import Work, code_digest, fingerprint
+from sparrot.paper import Work, fingerprint
+from sparrot.paper._work import code_digest
 
 
 @dataclass(frozen=True)
