@@ -1,4 +1,4 @@
-"""The affinities that the paper compares, by name, and how far their eigenspaces are from a curve's.
+"""The affinities that the paper compares, by name, and how far their eigenspaces are from a ring's.
 
 Each affinity has one parameter: a number of neighbors for k-NN and MAGIC, for all others eps or a
 bandwidth relative to the mean cost. QOT and EOT are hollow; the variants called fat (the paper's
