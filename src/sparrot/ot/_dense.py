@@ -17,6 +17,7 @@ import numpy as np
 from sparrot._types import FloatArray
 from sparrot.engine import Run
 from sparrot.ot._dual import DenseDual
+from sparrot.ot._floor import DenseFloorDual, floor_certificate, solve_floor, worst
 from sparrot.ot._newton import newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
 
@@ -74,6 +75,30 @@ class DenseNewton(DenseMethod):
     """The paper's Algorithm 1."""
 
     name = "newton"
+
+    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+        super().__init__(problem, options, run)
+        self._e = np.zeros(problem.n)
+
+    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
+        """Solve the problem with its eps, from potentials if there are any."""
+        if problem.floor is None:
+            return super().solve(problem, start, tol)
+        if start is None:  # that of the problem without a floor, roughly
+            plain = DenseDual(self._C, problem.regularizer, self._run)
+            start = self._find(problem, plain, None, _ON_THE_WAY)[0]
+        dual = DenseFloorDual(self._C, problem, self._run)
+        max_steps = self._options.max_iter or _MAX_STEPS
+        result, e = solve_floor(dual, start, self._e, tol * (1 - 1e-6), max_steps, self._report)
+        plan = dual.plan(result.u, e)
+        certificate = floor_certificate(
+            Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True), problem, plan, e
+        )
+        self._e = e
+        return Solution(
+            problem, result.u, plan, certificate, result.history,
+            worst(certificate) <= tol, self.name, e,
+        )  # fmt: skip
 
     def _find(
         self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float

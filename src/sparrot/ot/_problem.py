@@ -164,11 +164,14 @@ class Problem:
     cost : the costs, in units of their mean.
     regularizer : what is added to the cost.
     hollow : whether the diagonal is forbidden.
+    floor : (n,) the effective number of neighbors that each row must have at least, as a bound
+        `|W_i|^2 <= 1 / k_i` (see `sparrot.ot._floor`); None for no bound.
     """
 
     cost: Cost
     regularizer: Any
     hollow: bool = True
+    floor: FloatArray | None = None
 
     @property
     def n(self) -> int:
@@ -190,8 +193,8 @@ class Problem:
         return replace(self, regularizer=replace(self.regularizer, share=share))
 
     def part(self, index: IntArray) -> Problem:
-        """The same problem between some of the points."""
-        return replace(self, cost=self.cost.take(index))
+        """The same problem between some of the points, without a floor: few have fewer neighbors."""
+        return replace(self, cost=self.cost.take(index), floor=None)
 
     def dense_cost(self) -> FloatArray:
         """The n x n matrix of costs, infinite where a pair is forbidden."""
@@ -231,6 +234,10 @@ class Certificate:
     missed_rows : for an approximate search, an upper bound at 95 % confidence on the share of rows
         of which a pair with a positive score was left out, from random rows checked against all
         points; `violation` is then the largest such score in these rows.
+    floor_violation : with a floor on the effective number of neighbors, `max_i k_i |W_i|^2 - 1`, or
+        zero if no row is below its floor.
+    complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row
+        that has more neighbors than its floor must not have a `row_eps`.
     """
 
     marginal_error: float
@@ -238,6 +245,8 @@ class Certificate:
     pairs_checked: int
     exact: bool
     missed_rows: float = 0.0
+    floor_violation: float = 0.0
+    complementarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +263,7 @@ class Solution:
     converged : whether the marginal error met the tolerance and, unless the search was approximate,
         no pair is violated.
     method : the name of the method.
+    e : (n,) multipliers of a floor, None without one.
     """
 
     problem: Problem
@@ -263,6 +273,7 @@ class Solution:
     history: tuple[float, ...]
     converged: bool
     method: str = ""
+    e: FloatArray | None = None
 
 
 def perplexities(W: Any) -> FloatArray:

@@ -1,0 +1,376 @@
+r"""A floor on the effective number of neighbors of every row.
+
+.. math:: \min \{ \langle C, A \rangle + \tfrac\varepsilon2 |A|_F^2 : A \ge 0,\ A = A^\top,\
+          A \mathbf 1 = \mathbf 1,\ |A_i|^2 \le 1 / k_i \text{ for every row } i \}
+
+is again a Frobenius projection onto a convex set: unique, Lipschitz in C, and unchanged by
+:math:`C_{ij} + s_i + s_j`. The participation ratio :math:`1 / |A_i|^2` is the effective number of
+neighbors of a row (its perplexity of order two), so that every row has at least :math:`k_i` of
+them. With multipliers :math:`e_i \ge 0` of the new constraints and
+:math:`d_{ij} = \varepsilon + (e_i + e_j) / 2` the plan is :math:`W_{ij} = s_{ij} / d_{ij}`, and
+
+.. math:: \Psi(u, e) = \tfrac14 \sum_{ij} s_{ij}^2 / d_{ij} - \sum_i u_i + \sum_i e_i / (4 k_i)
+
+is jointly convex (a square over a line), with gradients :math:`(W \mathbf 1)_i - 1` and
+:math:`(1/k_i - |W_i|^2) / 4`. A pair adds :math:`(\delta s - W_{ij} \delta d)^2 / d_{ij}` to the
+quadratic form of the Hessian. Pairs outside the support still need nothing but
+:math:`u_i + u_j \le C_{ij}`, so that ceilings and screening stay as they are.
+
+Newton works on u and on the free :math:`e_i`: those that a step of their own would make negative
+go to zero (a primal-dual active set). It needs a start that is not too far off. The c-transform of
+a row, now in the two variables of the row, gives one: taking all rows half way to theirs never
+increases :math:`\Psi`, for the same reason as in `sparrot.ot._newton`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparrot._types import BoolArray, FloatArray, IntArray
+from sparrot.engine import Run
+from sparrot.ot._dual import DenseDual
+from sparrot.ot._newton import NewtonResult
+from sparrot.ot._problem import Certificate, Problem, Quadratic, compressed
+from sparrot.ot._screening import Support
+
+_SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
+_NEAR = 0.25  # error from which Newton takes over,
+_MAX_SWEEPS = 30  # or after so many sweeps
+_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
+_TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
+_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
+_ARMIJO = 1e-4
+_SHORTEST = 2.0**-30
+_MAX_CG = 1000
+_PATIENCE = 100  # steps within which the error must fall
+_SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class FloorState:
+    """The dual at one point x = (u, e).
+
+    Attributes
+    ----------
+    value : Psi.
+    marginal : row sums less one, the gradient in u.
+    floor : the gradient in e.
+    error : the largest of the marginal error, the violation of a floor `k_i |W_i|^2 - 1` and the
+        complementarity error `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`.
+    a, b, q : sums over each row of 1/d, W/d and W^2/d: the diagonal of the Hessian in u is a, in e
+        it is q/4, and -b/2 couples the two of a row.
+    product : the map `(x_u, x_e) -> H x` with all variables.
+    """
+
+    value: float
+    marginal: FloatArray
+    floor: FloatArray
+    error: float
+    a: FloatArray
+    b: FloatArray
+    q: FloatArray
+    product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+
+class FloorDual(Protocol):
+    """What the solver asks of the dual."""
+
+    def state(self, u: FloatArray, e: FloatArray) -> FloorState:
+        """Value, gradient and Hessian."""
+
+    def c_transform(
+        self, u: FloatArray, e: FloatArray, rows: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The u_i and e_i of some rows that solve their two equations, all others held."""
+
+
+def solve_floor(
+    dual: FloorDual,
+    u: FloatArray,
+    e: FloatArray,
+    tol: float,
+    max_iter: int,
+    report: Callable[[int, float], None] = lambda step, error: None,
+) -> tuple[NewtonResult, FloatArray]:
+    """Minimize the dual from (u, e); the result in u, and e."""
+    u, e = _swept(dual, u, e)
+    state = dual.state(u, e)
+    best, least, progressed = (u, e), np.inf, 0
+    history: list[float] = []
+    delta = _LEAST_DELTA
+    while True:
+        if state.error < 0.9 * least:
+            progressed = len(history)
+        if state.error < least:
+            best, least = (u, e), state.error
+        report(len(history), state.error)
+        stuck = len(history) >= max_iter or len(history) > progressed + _PATIENCE
+        if state.error <= tol or stuck:
+            break
+        history.append(state.error)
+        lonely = np.flatnonzero(state.a == 0)
+        if len(lonely):  # rows without a positive score have no Hessian
+            v, f = dual.c_transform(u, e, lonely)
+            u, e = u.copy(), e.copy()
+            u[lonely], e[lonely] = (u[lonely] + v) / 2, (e[lonely] + f) / 2
+            state = dual.state(u, e)
+            continue
+        step = _direction(state, e, delta)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
+            found = _line_search(dual, u, e, state, step)
+        if found is None:  # rounding: no step of any length improves
+            break
+        u, e, state, length = found
+        if length < _TOO_LONG:
+            delta = min(delta * _DELTA_UP, _MOST_DELTA)
+        elif length >= 1:
+            delta = max(delta * _DELTA_DOWN, _LEAST_DELTA)
+    return NewtonResult(best[0], least, tuple(history)), best[1]
+
+
+def _swept(dual: FloorDual, u: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rows that are far off half way to their c-transforms, again and again."""
+    for _ in range(_MAX_SWEEPS):
+        state = dual.state(u, e)
+        if state.error <= _NEAR:
+            break
+        rows = np.flatnonzero((state.floor < 0) | (e > 0) | (np.abs(state.marginal) > _NEAR))
+        v, f = dual.c_transform(u, e, rows.astype(np.int32))
+        u, e = u.copy(), e.copy()
+        u[rows], e[rows] = (u[rows] + v) / 2, (e[rows] + f) / 2
+    return u, e
+
+
+def _direction(
+    state: FloorState, e: FloatArray, delta: float
+) -> tuple[FloatArray, FloatArray]:
+    """Conjugate gradients on the Newton system of u and the free e, preconditioned row by row."""
+    fixed: BoolArray = e * state.q / 4 <= state.floor  # a step of its own would end below zero
+    ended = np.where(fixed, -e, 0.0)
+    pushed_u, pushed_e = state.product(np.zeros_like(e), ended)
+    r_u = -state.marginal - pushed_u
+    r_e = np.where(fixed, 0.0, -state.floor - pushed_e)
+    q = state.q / 4
+    free_mean = float(q[~fixed].mean()) if not fixed.all() else 1.0
+    a, q = state.a + delta * state.a.mean(), np.where(fixed, 1.0, q + delta * free_mean)
+    b = np.where(fixed, 0.0, -state.b / 2)
+    det = np.maximum(a * q - b * b, _SINGULAR * a * q)
+
+    def precondition(r_u: FloatArray, r_e: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return (q * r_u - b * r_e) / det, (a * r_e - b * r_u) / det
+
+    extra_u, extra_e = delta * state.a.mean(), delta * free_mean
+    x_u, x_e = np.zeros_like(r_u), np.zeros_like(r_e)
+    z_u, z_e = precondition(r_u, r_e)
+    p_u, p_e = z_u.copy(), z_e.copy()
+    rz = float(r_u @ z_u + r_e @ z_e)
+    target = min(0.1, 0.3 * state.error**0.5) ** 2 * rz
+    for _ in range(_MAX_CG):
+        h_u, h_e = state.product(p_u, p_e)
+        h_u, h_e = h_u + extra_u * p_u, np.where(fixed, 0.0, h_e + extra_e * p_e)
+        alpha = rz / float(p_u @ h_u + p_e @ h_e)
+        x_u += alpha * p_u
+        x_e += alpha * p_e
+        r_u = r_u - alpha * h_u
+        r_e = r_e - alpha * h_e
+        z_u, z_e = precondition(r_u, r_e)
+        rz, previous = float(r_u @ z_u + r_e @ z_e), rz
+        if not rz > target:
+            break
+        p_u, p_e = z_u + (rz / previous) * p_u, z_e + (rz / previous) * p_e
+    return x_u, np.where(fixed, ended, np.maximum(x_e, -e))
+
+
+def _line_search(
+    dual: FloorDual,
+    u: FloatArray,
+    e: FloatArray,
+    state: FloorState,
+    step: tuple[FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray, FloorState, float] | None:
+    """Halve the step until Armijo's rule holds; all its points have e >= 0.
+
+    Where that is no descent, take a damped step of every variable by itself, which is.
+    """
+    slope = float(state.marginal @ step[0] + state.floor @ step[1])
+    if slope >= 0:
+        alone = np.divide(state.floor, state.q / 4, out=np.zeros_like(e), where=state.q > 0)
+        step = -state.marginal / (2 * state.a), np.maximum(-alone / 2, -e)
+        slope = float(state.marginal @ step[0] + state.floor @ step[1])
+    rounding = 1e-14 * (abs(state.value) + float(np.abs(u).sum()))
+    t = 1.0
+    while t >= _SHORTEST:
+        v, f = u + t * step[0], e + t * step[1]
+        there = dual.state(v, f)
+        if there.value <= state.value + _ARMIJO * t * slope:
+            return v, f, there, t
+        flat = abs(there.value - state.value) <= rounding
+        if flat and there.error < state.error:
+            return v, f, there, t
+        t /= 2
+    return None
+
+
+class DenseFloorDual:
+    """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
+
+    def __init__(self, C: FloatArray, problem: Problem, run: Run) -> None:
+        assert problem.floor is not None
+        self._C = C
+        self._eps = problem.regularizer.mass
+        self._k = problem.floor
+        self._scores = DenseDual(C, Quadratic(self._eps), run)
+
+    def state(self, u: FloatArray, e: FloatArray) -> FloorState:
+        """By the sparse matrix of positive scores."""
+        s = self._scores.scores(u)
+        i = np.repeat(np.arange(len(u)), np.diff(s.indptr))
+        h = 1 / (self._eps + (e[i] + e[s.indices]) / 2)
+        w = s.data * h
+
+        def like(data: FloatArray) -> csr_array:
+            return csr_array((data, s.indices, s.indptr), shape=s.shape)
+
+        A, B, Q = like(h), like(w * h), like(w * w * h)
+        a, b, q = A.sum(axis=1), B.sum(axis=1), Q.sum(axis=1)
+
+        def product(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return (
+                a * x + A @ x - (b * y + B @ y) / 2,
+                -(b * x + B @ x) / 2 + (q * y + Q @ y) / 4,
+            )
+
+        value = float((s.data * w).sum()) / 4 - float(u.sum()) + float((e / self._k).sum()) / 4
+        squares = like(w * w).sum(axis=1)
+        return _finished(
+            value, like(w).sum(axis=1) - 1, squares, self._k, e, self._eps, a, b, q, product
+        )
+
+    def c_transform(
+        self, u: FloatArray, e: FloatArray, rows: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Of some rows against all points."""
+        return transform_rows(u - self._C[rows], e, self._eps, self._k[rows], e[rows])
+
+    def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
+        """The matrix `s_ij / d_ij`."""
+        s = self._scores.scores(u)
+        i = np.repeat(np.arange(len(u)), np.diff(s.indptr))
+        w = s.data / (self._eps + (e[i] + e[s.indices]) / 2)
+        return csr_array((w, s.indices, s.indptr), shape=s.shape)
+
+
+def _finished(
+    value: float,
+    marginal: FloatArray,
+    squares: FloatArray,
+    k: FloatArray,
+    e: FloatArray,
+    eps: float,
+    a: FloatArray,
+    b: FloatArray,
+    q: FloatArray,
+    product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+) -> FloorState:
+    error = float(np.abs(marginal).max())
+    error = max(error, floor_error(squares, k, e, eps))
+    return FloorState(value, marginal, (1 / k - squares) / 4, error, a, b, q, product)
+
+
+def floor_error(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -> float:
+    """The largest violation of a floor, or of complementarity, of rows with these `|W_i|^2`."""
+    return float(np.abs(np.minimum(e / (eps + e), 1 - k * squares)).max())
+
+
+def floor_certificate(
+    certificate: Certificate, problem: Problem, plan: csr_array, e: FloatArray
+) -> Certificate:
+    """The certificate with what a floor asks for in addition."""
+    assert problem.floor is not None
+    spare = 1 - problem.floor * plan.multiply(plan).sum(axis=1)
+    return replace(
+        certificate,
+        floor_violation=float(max(-spare.min(), 0.0)),
+        complementarity=float(np.minimum(e / (problem.regularizer.eps + e), spare).max()),
+    )
+
+
+def worst(certificate: Certificate) -> float:
+    """The largest error of a plan with a floor."""
+    return max(
+        certificate.marginal_error, certificate.floor_violation, certificate.complementarity
+    )
+
+
+def transform_rows(
+    S: FloatArray, e: FloatArray, eps: float, k: FloatArray, near: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    r"""For each row of scores the v and f >= 0 with
+
+    .. math:: \sum_j w_j = 1, \qquad \sum_j w_j^2 \le 1/k, \qquad
+              w_j = [v + S_j]_+ / (\varepsilon + (f + e_j) / 2)
+
+    and equality in the second where f > 0; `near` are guesses of f.
+
+    Examples
+    --------
+    >>> v, f = transform_rows(np.array([[0.0, -1.0, -9.0]]), np.zeros(3), 0.1, np.array([1.5]),
+    ...                       np.zeros(1))
+    >>> w = np.maximum(v + np.array([0.0, -1.0, -9.0]), 0) / (0.1 + f / 2)
+    >>> round(w.sum(), 6), round(1 / np.square(w).sum(), 6)
+    (1.0, 1.5)
+    """
+
+    def excess(f: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """The v of some rows at given f, and the logarithm of k |w|^2."""
+        D = eps + (f[:, None] + e) / 2
+        v = _level(S[rows], D)
+        w = np.maximum(S[rows] + v[:, None], 0) / D
+        return v, np.log(k[rows] * np.square(w).sum(axis=1))
+
+    every = np.arange(len(S))
+    f = np.zeros(len(S))
+    v, y = excess(f, every)
+    todo = np.flatnonzero(y > 1e-14)
+    # In the logarithm of eps + f / 2, the excess falls: secant steps between brackets.
+    low, y_low = np.full(len(todo), np.log(eps)), y[todo]
+    high, y_high = np.full(len(todo), np.inf), np.full(len(todo), -np.inf)
+    x = np.maximum(np.log(eps + near[todo] / 2), low + y_low / 2)
+    for _ in range(100):
+        if len(todo) == 0:
+            break
+        f[todo] = 2 * np.maximum(np.exp(x) - eps, 0.0)
+        v[todo], y_x = excess(f[todo], todo)
+        up = y_x > 0
+        low, y_low = np.where(up, x, low), np.where(up, y_x, y_low)
+        high, y_high = np.where(up, high, x), np.where(up, y_high, y_x)
+        open_ = ~((np.abs(y_x) <= 1e-13) | (high - low <= 1e-14 * (1 + np.abs(low))))
+        with np.errstate(invalid="ignore", over="ignore"):
+            secant = low + (high - low) * y_low / (y_low - y_high)
+            middle = (low + high) / 2
+        inside = (secant > low + 0.01 * (high - low)) & (secant < high - 0.01 * (high - low))
+        x = np.where(np.isfinite(high), np.where(inside, secant, middle), x + np.maximum(y_x, 0.1))
+        keep = np.flatnonzero(open_)
+        todo, x = todo[keep], x[keep]
+        low, y_low, high, y_high = low[keep], y_low[keep], high[keep], y_high[keep]
+    return v, f
+
+
+def _level(S: FloatArray, D: FloatArray) -> FloatArray:
+    """Solve `sum_j [v + S_j]_+ / D_j = 1` for each row: Newton from the right, monotone."""
+    v = (D - S).min(axis=1)
+    H = 1 / D
+    for _ in range(200):
+        positive = S + v[:, None] > 0
+        weight = np.where(positive, H, 0.0)
+        total = weight.sum(axis=1)
+        lower = (1 - np.where(positive, S * H, 0.0).sum(axis=1)) / total
+        if not (lower < v).any():
+            break
+        v = np.minimum(v, lower)
+    return v
