@@ -59,7 +59,7 @@ class Step:
     embedding: FloatArray
     certificate: Certificate
     history: tuple[float, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[AffinityWarning, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,10 +149,7 @@ def summarize(
     cost = make_cost(points, metric)
     path = zip(grid, qot_path(points, grid, **options), strict=True)
     given = scale.eps is not None
-    steps = [
-        _step(float(e), a, k, d, tuple(map(str, signs_of_poor_choice(a, cost, given))))
-        for e, a in path
-    ]
+    steps = [_step(float(e), a, k, d, signs_of_poor_choice(a, cost, given)) for e, a in path]
     steps.reverse()
     return Summary(points.shape, metric, tol, span, cost.unit, _aligned(steps, side), side, search)
 
@@ -184,7 +181,9 @@ def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> fl
         return qot(points, eps, perplexity=scale.perplexity, **options).relative_eps
 
 
-def _step(eps: float, affinity: Affinity, k: int, d: int, messages: tuple[str, ...]) -> Step:
+def _step(
+    eps: float, affinity: Affinity, k: int, d: int, messages: tuple[AffinityWarning, ...]
+) -> Step:
     """All that is kept of one affinity; its embedding is not aligned yet."""
     assert affinity.potential is not None
     assert affinity.certificate is not None

@@ -388,7 +388,7 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
         (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer"),
         (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
         (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
-        (["path", "points.npy", "--span", "1"], 2, "--span is a factor on eps, more than 1"),
+        (["path", "points.npy", "--span", "1"], 2, "--span must be more than 1, got 1.0"),
     ],
 )
 def test_what_goes_wrong_is_one_line_and_a_code(
@@ -426,7 +426,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):
     np.save(file, np.random.default_rng(0).standard_normal((2000, 3)))
     before = file.read_bytes()
     assert main(["affinity", str(file), "--checkpoint", str(file)]) == 2
-    assert "is not a checkpoint of this version" in capsys.readouterr().err
+    assert "points.npy is not one of this version" in capsys.readouterr().err
     assert file.read_bytes() == before
 
 

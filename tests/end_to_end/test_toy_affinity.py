@@ -8,7 +8,8 @@ import pytest
 import sparrot
 from sparrot.affinity import _registry
 from sparrot.affinity._estimator import AffinityEstimator
-from sparrot.affinity._registry import KINDS, Kind
+from sparrot.affinity._registry import KINDS, Kind, build
+from sparrot.cli import main
 
 GROUPS = np.repeat([0, 1], 30)
 X = np.random.default_rng(0).standard_normal((60, 4)) + 4.0 * GROUPS[:, None]
@@ -36,10 +37,10 @@ def registered(monkeypatch):
 
 def test_it_is_built_by_name_at_its_own_default_scale():
     assert "toy" in _registry.kinds(symmetric=True)
-    built = _registry.build(X, "toy")
+    built = build(X, "toy")
     assert np.array_equal(built.matrix, toy(X, 0.1).matrix)
     with pytest.raises(sparrot.InvalidInputError, match="eps is no parameter of toy"):
-        _registry.build(X, "toy", eps=1.0)
+        build(X, "toy", eps=1.0)
 
 
 def test_spectral_estimators_take_its_name():
@@ -56,10 +57,18 @@ def test_it_is_tuned_to_the_perplexity_of_another():
 
 def test_it_is_laid_out_by_tsne():
     pytest.importorskip("openTSNE")
-    embedding = sparrot.tsne(X, kind="toy", n_iter=50, early_exaggeration_iter=50)
-    W = toy(X, 0.1).matrix
-    assert np.allclose(embedding.affinities.P.toarray(), W / W.sum())
-    assert embedding.shape == (60, 2)
+    a = build(X, "toy")
+    assert np.allclose(sparrot.tsne_affinities(a).P.toarray(), a.matrix / a.matrix.sum())
+    with pytest.raises(sparrot.InvalidInputError, match="kind must be one of qot, eot, tsallis"):
+        sparrot.tsne(X, kind="toy")  # which has no rows for new points
+
+
+def test_the_command_line_makes_it(tmp_path):
+    np.save(tmp_path / "points.npy", X)
+    target = tmp_path / "toy.npz"
+    arguments = ["affinity", tmp_path / "points.npy", "--kind", "toy", "-o", target]
+    assert main([str(argument) for argument in arguments]) == 0
+    assert sparrot.load(target).kind == "toy"
 
 
 def test_it_goes_to_a_file_and_back(tmp_path):

@@ -1,6 +1,6 @@
 """`sparrot completion`: a script with which a shell completes commands, options and values.
 
-The script calls `sparrot` itself, which answers by argcomplete (see `sparrot.cli.parse`).
+The script calls `sparrot` itself, which answers by argcomplete (see `parse` in this room).
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def write_new(target: Path, names: Sequence[str]) -> None:
 def write_parts(target: Path, parts: Mapping[str, Any]) -> None:
     """Write elements such as `"obs"` or `"obsm/X_pca"` into a file that exists.
 
-    A failure may leave half of them: give a copy (see `sparrot._files.whole_file`).
+    A failure may leave half of them: give a copy (see `whole_file`).
     """
     io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
     with h5py.File(target, "r+") as file:

@@ -86,7 +86,7 @@ def _step(step: Step) -> dict[str, Any]:
         "neighbors": encode_array(step.n_neighbors, "u4"),
         "verdict": _verdict(step.certificate),
         "certificate": _certificate(step),
-        "warnings": step.warnings,
+        "warnings": [str(warning) for warning in step.warnings],
     }
 
 

@@ -226,5 +226,5 @@ def test_results_must_fit_a_file_of_cells(tmp_path):
     with pytest.raises(sparrot.InvalidInputError, match="has 40 cells, and there are 30 points"):
         require_same_cells(target, 30)
     target.write_text("broken")
-    with pytest.raises(sparrot.InvalidInputError, match="is there and is not a whole"):
+    with pytest.raises(sparrot.InvalidInputError, match="is not a whole"):
         require_same_cells(target, 30)
