@@ -454,3 +454,150 @@ def three_term_rows(
                 row[p] += w * X[j, p]
         for p in range(columns):
             out[i, p] = a * row[p] + b * X[i, p] + c * Y[i, p]
+
+
+@njit(nogil=True, cache=True)
+def floor_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    e: Array,
+    eps: float,
+    start: int,
+    stop: int,
+    sums: Array,
+    degree: Array,
+    active: Array,
+    w: Array,
+    h: Array,
+) -> None:
+    """For rows start..stop of a plan `w = s / d` with `d = eps + (e_i + e_j) / 2`, `h = 1 / d`.
+
+    Sets the columns of `sums` to the sums of w, w^2, s w, h, w h and w^2 h. The columns, w and h of
+    the positive scores go to the front of the row's slots in `active`, `w` and `h`.
+    """
+    for i in range(start, stop):
+        total, squares, value, a, b, q = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        k = indptr[i]
+        for x in range(indptr[i], indptr[i + 1]):
+            j = indices[x]
+            s = u[i] + u[j] - cost[x]
+            if s > 0:
+                g = 1 / (eps + (e[i] + e[j]) / 2)
+                p = s * g
+                total += p
+                squares += p * p
+                value += s * p
+                a += g
+                b += p * g
+                q += p * p * g
+                active[k] = j
+                w[k] = p
+                h[k] = g
+                k += 1
+        sums[0, i] = total
+        sums[1, i] = squares
+        sums[2, i] = value
+        sums[3, i] = a
+        sums[4, i] = b
+        sums[5, i] = q
+        degree[i] = k - indptr[i]
+
+
+@njit(nogil=True, cache=True)
+def floor_product_rows(
+    indptr: Array,
+    active: Array,
+    degree: Array,
+    w: Array,
+    h: Array,
+    x: Array,
+    y: Array,
+    start: int,
+    stop: int,
+    out_x: Array,
+    out_y: Array,
+) -> None:
+    """For rows start..stop, with `t = h (x_i + x_j - w (y_i + y_j) / 2)`: sums of t and -w t / 2."""
+    for i in range(start, stop):
+        first, second = 0.0, 0.0
+        for k in range(indptr[i], indptr[i] + degree[i]):
+            j = active[k]
+            t = h[k] * (x[i] + x[j] - w[k] * (y[i] + y[j]) / 2)
+            first += t
+            second += w[k] * t
+        out_x[i] = first
+        out_y[i] = -second / 2
+
+
+@njit(nogil=True, cache=True)
+def floor_transform_rows(
+    indptr: Array,
+    indices: Array,
+    cost: Array,
+    u: Array,
+    e: Array,
+    eps: float,
+    floor: Array,
+    near: Array,
+    precision: float,
+    rows: Array,
+    v: Array,
+    f: Array,
+) -> None:
+    """For rows[k] the v and f >= 0 with `sum w = 1` and `sum w^2 <= 1 / floor[k]`.
+
+    Here `w_j = [v + u_j - cost_j]_+ / (eps + (f + e_j) / 2)` over the pairs of the row, and the
+    bound is met with equality, to a precision in its logarithm, where f > 0. A row without pairs,
+    or with too few for its floor, gets infinity. `near` are guesses of f.
+    """
+    longest = 0
+    for i in rows:
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    s = np.empty(longest)
+    c = np.empty(longest)
+    for k in range(len(rows)):
+        i = rows[k]
+        n = indptr[i + 1] - indptr[i]
+        for a in range(n):
+            j = indices[indptr[i] + a]
+            s[a] = u[j] - cost[indptr[i] + a]
+            c[a] = eps + e[j] / 2
+        v[k] = np.inf
+        f[k] = 0.0
+        if n < floor[k]:
+            continue
+        low, high, y_low, y_high = 0.0, np.inf, 0.0, 0.0
+        half = 0.0  # f / 2
+        for turn in range(100):
+            level = np.inf
+            for a in range(n):
+                level = min(level, c[a] + half - s[a])
+            squares = 0.0
+            for _ in range(200):  # Newton from the right, monotone
+                weight, total, squares = 0.0, 1.0, 0.0
+                for a in range(n):
+                    if level + s[a] > 0:
+                        g = 1 / (c[a] + half)
+                        weight += g
+                        total -= s[a] * g
+                        squares += (level + s[a]) * (level + s[a]) * g * g
+                if weight == 0 or total / weight >= level:
+                    break
+                level = total / weight
+            v[k] = level
+            f[k] = 2 * half
+            y = np.log(floor[k] * squares)
+            if abs(y) <= precision or (turn == 0 and y < 0) or high - low <= 1e-14 * high:
+                break
+            if y > 0:
+                low, y_low = half, y
+            else:
+                high, y_high = half, y
+            if high == np.inf:
+                half = max(near[k] / 2, eps * y) if turn == 0 else 2 * half * max(1.0, y)
+                continue
+            part = y_low / (y_low - y_high)
+            part = min(max(part, 0.02), 0.98) if turn % 4 else 0.5
+            half = low * (high / low) ** part if low > 0 else part * high

@@ -21,12 +21,13 @@ from sparrot.ot import Certificate, marginal_error
 SCHEMA = 1
 _ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
+_LATER = ("missed_rows", "floor_violation", "complementarity")  # zero where they are missing
 _ANEW = "save the affinity anew"
 _NEEDED = ("kind", "n", "mean_cost", "metric", "q", "history", "hollow", "solver", "n_solves")
 
 
 def to_record(affinity: Affinity) -> dict[str, Any]:
-    """Everything about an affinity but its matrix and potential: numbers, words and one array.
+    """Everything about an affinity but its matrix and potential: numbers, words and arrays.
 
     Examples
     --------
@@ -40,8 +41,10 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
     record["history"] = np.array(affinity.history, dtype=np.float64)
     if affinity.eps is not None:
         record["eps"] = affinity.eps
+    if affinity.row_eps is not None:
+        record |= {"row_eps": affinity.row_eps, "min_neighbors": affinity.min_neighbors}
     if affinity.certificate is not None:
-        names = (*_CERTIFICATE, "missed_rows")
+        names = (*_CERTIFICATE, *_LATER)
         record |= {name: getattr(affinity.certificate, name) for name in names}
     return record
 
@@ -70,7 +73,11 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
         matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
         mean_cost=float(record["mean_cost"]),
         metric=str(record["metric"]),
-        potential=_potential(potential, int(record["n"]), source),
+        potential=_vector(potential, int(record["n"]), source, "potential"),
+        row_eps=_vector(record.get("row_eps"), int(record["n"]), source, "row_eps"),
+        min_neighbors=_vector(
+            record.get("min_neighbors"), int(record["n"]), source, "min_neighbors"
+        ),
         eps=float(record["eps"]) if "eps" in record else None,
         q=float(record["q"]),
         certificate=certificate,
@@ -118,17 +125,17 @@ def require_whole(record: Mapping[str, Any], matrix: Any, source: str) -> None:
         )
 
 
-def _potential(stored: Any, n: int, source: str) -> FloatArray | None:
-    """The potential, read-only as in every affinity; None if there is none."""
+def _vector(stored: Any, n: int, source: str, name: str) -> FloatArray | None:
+    """One number a point, read-only as in every affinity; None if there is none."""
     if stored is None:
         return None
     if np.shape(stored) != (n,):
         raise InvalidInputError(
-            f"{source} has {n} points and a potential of shape {np.shape(stored)}", remedy=_ANEW
+            f"{source} has {n} points and a {name} of shape {np.shape(stored)}", remedy=_ANEW
         )
-    potential = np.array(stored, dtype=np.float64)
-    potential.flags.writeable = False
-    return potential
+    vector = np.array(stored, dtype=np.float64)
+    vector.flags.writeable = False
+    return vector
 
 
 def _certificate(record: Mapping[str, Any]) -> Certificate:
@@ -137,7 +144,7 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
         violation=float(record["violation"]),
         pairs_checked=int(record["pairs_checked"]),
         exact=bool(record["exact"]),
-        missed_rows=float(record.get("missed_rows", 0.0)),
+        **{name: float(record.get(name, 0.0)) for name in _LATER},
     )
 
 

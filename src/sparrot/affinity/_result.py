@@ -63,6 +63,9 @@ class Affinity:
         `[u_i + u_j - C_ij]_+ / eps` for QOT, `exp((u_i + u_j - C_ij) / eps)` for EOT, `exp_q` of
         the same for Tsallis; None for kernels and graphs without one.
     eps : the regularization in the units of C; `relative_eps` is what the user gives.
+    row_eps : (n,) with `min_neighbors`, what each row adds to eps, in the units of C: the plan is
+        `[u_i + u_j - C_ij]_+ / (eps + (row_eps_i + row_eps_j) / 2)`; None without.
+    min_neighbors : (n,) the effective neighbors that each row has at least; None without a floor.
     q : 0 for QOT, 1 for EOT, and between for Tsallis.
     certificate : marginal error and violation: why this is the optimum.
     history : the marginal error before each Newton step (or round of projections), last solve.
@@ -83,6 +86,8 @@ class Affinity:
     hollow: bool = True
     solver: str = ""
     n_solves: int = 1
+    row_eps: FloatArray | None = None
+    min_neighbors: FloatArray | None = None
 
     @classmethod
     def of(
@@ -92,7 +97,11 @@ class Affinity:
         problem, certificate = solution.problem, solution.certificate
         unit = problem.cost.unit
         potential = unit * (solution.u - problem.regularizer.shift)
-        potential.flags.writeable = False
+        row_eps = None if solution.e is None else unit * solution.e
+        floor = None if problem.floor is None else problem.floor.copy()
+        for vector in (potential, row_eps, floor):
+            if vector is not None:
+                vector.flags.writeable = False
         return cls(
             kind=kind,
             matrix=solution.plan,
@@ -110,6 +119,8 @@ class Affinity:
             hollow=problem.hollow,
             solver=solution.method,
             n_solves=n_solves,
+            row_eps=row_eps,
+            min_neighbors=floor,
         )
 
     @property
@@ -196,7 +207,17 @@ class Affinity:
             rows = slice(k, min(k + size, n))
             worst = max(worst, self.discrepancy(costs(X[rows]), rows))
         n_pairs = number_of_pairs(n, self.hollow)
-        return Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
+        certificate = Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
+        if self.row_eps is None or self.min_neighbors is None:
+            return certificate
+        W = csr_array(self.matrix)
+        spare = 1 - self.min_neighbors * np.asarray(W.multiply(W).sum(axis=1)).ravel()
+        unused = self.row_eps / (self.eps + self.row_eps)
+        return replace(
+            certificate,
+            floor_violation=float(max(-spare.min(), 0.0)),
+            complementarity=float(np.minimum(unused, spare).max()),
+        )
 
     def discrepancy(self, C: FloatArray, rows: slice) -> float:
         """The violation that `check` finds in some rows, given their costs with all points."""
@@ -206,9 +227,13 @@ class Affinity:
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         if self.metric not in ("precomputed", "kernel"):
             C[own] = 0.0
-        expected = exp_q(
-            (u[rows, None] + u - C) / eps - (self.kind not in ("eot", "tsallis")), self.q
-        )
+        if self.row_eps is None:
+            expected = exp_q(
+                (u[rows, None] + u - C) / eps - (self.kind not in ("eot", "tsallis")), self.q
+            )
+        else:
+            e = self.row_eps
+            expected = np.maximum(u[rows, None] + u - C, 0) / (eps + (e[rows, None] + e) / 2)
         if self.hollow:
             expected[own] = 0.0
         block = self.matrix[rows]

@@ -57,6 +57,7 @@ from sparrot.ot import (
     Regularizer,
     Scale,
     Tsallis as TsallisRegularizer,
+    new_floor_rows,
     new_rows,
     twins,
 )
@@ -72,6 +73,8 @@ def qot(
     eps: float | str | None = None,
     *,
     perplexity: float | None = None,
+    n_neighbors: float | None = None,
+    min_neighbors: Any = None,
     metric: str = "sqeuclidean",
     hollow: bool = True,
     solver: str = "auto",
@@ -97,6 +100,12 @@ def qot(
         factor of three either way seldom matters.
         `"connected"` finds the smallest eps, to 2 %, for which the graph has one component.
     perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
+    n_neighbors : instead of both: the effective number of neighbors of *every* row, hardly any of
+        which has more: `min_neighbors` with a small eps (a twentieth of the eps at which rows have
+        that many neighbors on average).
+    min_neighbors : a floor on the effective number of neighbors :math:`1 / |W_i|^2` of every row,
+        at most n - 1; one number, or one for each point. So no outlier pairs off with another, and
+        the graph does not fall into small pieces. See the notes.
     metric : `"sqeuclidean"` for :math:`C = |x - y|^2/2`, `"cosine"` for :math:`C = 1 - \cos`,
         `"precomputed"` for a symmetric cost matrix, or the name of any distance of scikit-learn
         (then C is that distance). All but the first two need an n x n matrix. So `"euclidean"` is
@@ -144,6 +153,12 @@ def qot(
     The active set costs one or two passes over all pairs, O(n^2 p) at the speed of a matrix
     product, and memory for the neighbors only.
 
+    With floors :math:`k_i` the constraints :math:`|A_i|^2 \le 1 / k_i` are added. That is again a
+    Frobenius projection onto a convex set: unique, Lipschitz in C, and unchanged by noise that adds
+    a number to all costs of a point. With a multiplier :math:`e_i \ge 0` for each row, `row_eps`,
+    which is zero where a row has more neighbors than its floor,
+    :math:`W_{ij} = [u_i + u_j - C_{ij}]_+ / (\varepsilon + (e_i + e_j) / 2)`.
+
     Examples
     --------
     >>> import numpy as np, sparrot
@@ -164,10 +179,11 @@ def qot(
         as_points(X, as_public_metric(metric)),
         "qot",
         Quadratic(),
-        as_scale(eps, perplexity),
+        as_scale(eps, perplexity, n_neighbors),
         as_options(solver, tol, max_iter, search, neighbors, checkpoint),
         metric=metric,
         hollow=hollow,
+        min_neighbors=min_neighbors,
         potential=potential,
         n_jobs=n_jobs,
         max_memory=max_memory,
@@ -179,6 +195,7 @@ def qot_path(
     X: Any,
     eps_grid: Iterable[float],
     *,
+    min_neighbors: Any = None,
     metric: str = "sqeuclidean",
     hollow: bool = True,
     solver: str = "auto",
@@ -196,8 +213,8 @@ def qot_path(
 
     Parameters
     ----------
-    X, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbors, progress : as
-        for `qot`.
+    X, min_neighbors, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbors,
+    progress : as for `qot`.
     eps_grid : relative eps, in any order; results come in the same order.
 
     Yields
@@ -225,7 +242,9 @@ def qot_path(
     options = as_options(solver, tol, max_iter, search, neighbors)
     points = as_points(X, as_public_metric(metric))
     with Run(n_jobs, as_max_memory(max_memory), progress) as run:
-        problem = Problem(make_cost(points, metric), Quadratic(), as_flag(hollow, "hollow"))
+        hollow = as_flag(hollow, "hollow")
+        floor = as_floor(min_neighbors, len(points), hollow, options)
+        problem = Problem(make_cost(points, metric), Quadratic(), hollow, floor)
         path = EpsilonPath(problem, options, run)
 
     def affinities() -> Iterator[Affinity]:
@@ -240,6 +259,7 @@ def qot_path(
 def project(
     K: Any,
     *,
+    min_neighbors: Any = None,
     hollow: bool = True,
     solver: str = "auto",
     tol: float = 1e-8,
@@ -255,7 +275,7 @@ def project(
     Parameters
     ----------
     K : (n, n) symmetric matrix, for example a kernel; never modified.
-    hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`.
+    min_neighbors, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`.
 
     Returns
     -------
@@ -279,6 +299,7 @@ def project(
         as_options(solver, tol, max_iter),
         metric="kernel",
         hollow=hollow,
+        min_neighbors=min_neighbors,
         n_jobs=n_jobs,
         progress=progress,
         warn=False,
@@ -339,7 +360,7 @@ def eot(
             remedy="pass {drop=1e-3} as well",
         )
     points = as_points(X, as_public_metric(metric))
-    scale = as_scale(eps, perplexity, Scale.default(len(points)))
+    scale = as_scale(eps, perplexity, default=Scale.default(len(points)))
     return _solve(
         points,
         "eot",
@@ -428,6 +449,7 @@ def _solve(
     q: float = 0.0,
     metric: str,
     hollow: Any,
+    min_neighbors: Any = None,
     potential: Any = None,
     n_jobs: int | None = None,
     max_memory: Any = None,
@@ -438,12 +460,19 @@ def _solve(
     with Run(n_jobs, as_max_memory(max_memory), progress) as run, _results_of(kind, metric, q):
         cost = make_cost(points, metric)
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
-        problem = Problem(cost, regularizer, as_flag(hollow, "hollow"))
-        path = EpsilonPath(problem, options, run, start)
+        hollow = as_flag(hollow, "hollow")
+        floor = as_floor(min_neighbors, cost.n, hollow, options)
+        if scale.n_neighbors is not None:
+            if floor is not None:
+                raise InvalidInputError("give n_neighbors or min_neighbors, not both")
+            floor = as_floor(scale.n_neighbors, cost.n, hollow, options, "n_neighbors")
+        path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
         if scale.eps is not None:
             solution = path.at(scale.eps)
         elif scale.perplexity is not None:
             solution = path.with_perplexity(scale.perplexity)
+        elif scale.n_neighbors is not None:
+            solution = path.with_neighbors(scale.n_neighbors)
         else:
             solution = path.connected()
         affinity = Affinity.of(solution, kind, metric, q, path.n_solves)
@@ -461,19 +490,28 @@ def _results_of(kind: str, metric: str, q: float) -> Iterator[None]:
         raise error.carry(Affinity.of(error.result, kind, metric, q)) from None
 
 
-def as_scale(eps: Any, perplexity: Any, default: Scale = Scale(eps=1.0)) -> Scale:  # noqa: B008
-    """What was asked for: a relative eps, a perplexity, or the smallest connected eps.
+def as_scale(
+    eps: Any,
+    perplexity: Any,
+    n_neighbors: Any = None,
+    default: Scale = Scale(eps=1.0),  # noqa: B008
+) -> Scale:
+    """What was asked for: a relative eps, a perplexity, neighbors, or the smallest connected eps.
 
     Examples
     --------
-    >>> as_scale(None, None), as_scale(None, 30)
-    (Scale(eps=1.0, perplexity=None), Scale(eps=None, perplexity=30.0))
+    >>> as_scale(None, None).eps, as_scale(None, 30).perplexity
+    (1.0, 30.0)
     """
+    given = {"eps": eps, "perplexity": perplexity, "n_neighbors": n_neighbors}
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) > 1:
+        values = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise InvalidInputError(f"give {' or '.join(given)}, not both, got {values}")
+    if n_neighbors is not None:
+        hint = "it is the effective number of neighbors of every row, 15 is a good start"
+        return Scale(n_neighbors=as_positive(n_neighbors, "n_neighbors", hint))
     if perplexity is not None:
-        if eps is not None:
-            raise InvalidInputError(
-                f"give eps or perplexity, not both, got eps={eps!r}, perplexity={perplexity!r}"
-            )
         hint = "it is an effective number of neighbors, 30 is a good start"
         return Scale(perplexity=as_positive(perplexity, "perplexity", hint))
     if isinstance(eps, str):
@@ -490,6 +528,42 @@ def as_scale(eps: Any, perplexity: Any, default: Scale = Scale(eps=1.0)) -> Scal
     return Scale(
         eps=as_positive(eps, "eps", "it is relative to the mean cost, 1.0 is a good start")
     )
+
+
+def as_floor(
+    value: Any, n: int, hollow: bool, options: Options, name: str = "min_neighbors"
+) -> FloatArray | None:
+    """A floor for each of n points, from one number or from n; None for no floor.
+
+    Examples
+    --------
+    >>> as_floor(3, 5, True, Options())
+    array([3., 3., 3., 3., 3.])
+    """
+    if value is None:
+        return None
+    try:
+        floor = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), n))
+    except (TypeError, ValueError):
+        floor = np.full(n, np.nan)
+    most = n - hollow
+    if not ((floor >= 1) & (floor <= most)).all():
+        shown = value if np.ndim(value) == 0 else f"values of shape {np.shape(value)}"
+        raise InvalidInputError(
+            f"must be from 1 to {most}, the number of other points: one number, or one for each of "
+            f"the {n} points; got {shown}",
+            parameter=name,
+            value=value,
+            remedy="5 is a good start",
+        )
+    if options.method == "alternating":
+        raise InvalidInputError(
+            f"'alternating' knows no {name}",
+            parameter="solver",
+            value="alternating",
+            remedy="take {solver='auto'}",
+        )
+    return floor
 
 
 def as_options(
@@ -593,8 +667,9 @@ class QOT(TransportEstimator):
 
     Parameters
     ----------
-    eps, perplexity, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbors :
-        as for `sparrot.qot`.
+    eps, perplexity, n_neighbors, min_neighbors, metric, hollow, solver, tol, max_iter, n_jobs,
+    max_memory, search, neighbors : as for `sparrot.qot`. The row of a new point has the floor of
+        the others too (where they differ, their median).
 
     Attributes
     ----------
@@ -621,6 +696,8 @@ class QOT(TransportEstimator):
         eps: float | str | None = None,
         *,
         perplexity: float | None = None,
+        n_neighbors: float | None = None,
+        min_neighbors: Any = None,
         metric: str = "sqeuclidean",
         hollow: bool = True,
         solver: str = "auto",
@@ -633,6 +710,8 @@ class QOT(TransportEstimator):
     ) -> None:
         self.eps = eps
         self.perplexity = perplexity
+        self.n_neighbors = n_neighbors
+        self.min_neighbors = min_neighbors
         self.metric = metric
         self.hollow = hollow
         self.solver = solver
@@ -645,6 +724,13 @@ class QOT(TransportEstimator):
 
     def _build(self, X: PointArray) -> Affinity:
         return qot(X, **self.get_params(deep=False))
+
+    def _rows(self, costs: Any, twin: Any, threads: Threads) -> csr_array:
+        e, floors = self.result_.row_eps, self.result_.min_neighbors
+        if e is None or floors is None:
+            return super()._rows(costs, twin, threads)
+        k = np.where(twin >= 0, floors[twin], np.median(floors))
+        return new_floor_rows(costs, twin, self.potential_, e, self.eps_, k, threads)
 
 
 class EOT(TransportEstimator):
@@ -805,7 +891,7 @@ def _require_same_data(affinity: Affinity, points: PointArray) -> None:
 def _estimator_of(affinity: Affinity) -> TransportEstimator:
     eps, metric, hollow = affinity.relative_eps, affinity.metric, affinity.hollow
     if affinity.kind == "qot":
-        return QOT(eps, metric=metric, hollow=hollow)
+        return QOT(eps, min_neighbors=affinity.min_neighbors, metric=metric, hollow=hollow)
     if affinity.kind == "tsallis":
         return Tsallis(eps, affinity.q, metric=metric, hollow=hollow)
     if affinity.kind == "eot":

@@ -31,6 +31,14 @@ from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
 from sparrot.ot._dual import DenseDual, SparseDual
+from sparrot.ot._floor import (
+    SparseFloorDual,
+    floor_certificate,
+    solve_floor,
+    sweep,
+    transform_over,
+    worst,
+)
 from sparrot.ot._newton import NewtonResult, newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
@@ -139,7 +147,11 @@ class ActiveSet:
         start, self._resumed = self._resumed if start is None else start, None
         guess = None if start is None else warm_start(ordered, start, self._run)
         if guess is None:
-            guess = self._cold_start(ordered, budget.left)
+            plain = replace(ordered, floor=None)
+            guess = self._cold_start(plain, budget.left)
+            if problem.floor is not None:
+                solution = self._ceilings.solve(plain, guess, _ON_THE_WAY, Budget(budget.left))
+                guess = floor_start(ordered, solution, self._run)
         n = problem.n
         self._run.require_memory(
             _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
@@ -156,7 +168,10 @@ class ActiveSet:
         if start is not None and self._order is not None:
             start = start[self._order]
         budget = Budget(self._options.max_iter or MAX_STEPS)
-        return replace(problem, cost=self._problem.cost), start, budget
+        floor = problem.floor
+        if floor is not None and self._order is not None:
+            floor = floor[self._order]
+        return replace(problem, cost=self._problem.cost, floor=floor), start, budget
 
     def _cold_start(self, problem: Problem, max_steps: int) -> Guess:
         """A guess from parts; where neighbors are very few, by way of larger masses.
@@ -184,21 +199,22 @@ class ActiveSet:
     ) -> Solution:
         """From spatial order back to the order of the points."""
         certificate = solution.certificate
-        u, plan = solution.u, solution.plan
+        u, e, plan = solution.u, solution.e, solution.plan
         if self._order is not None:
             place = np.argsort(self._order)
             columns = self._order.astype(plan.indices.dtype)[plan.indices]
             plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
             plan.sort_indices()
-            u = u[place]
+            u, e = u[place], None if e is None else e[place]
         return Solution(
             problem=problem,
             u=u,
             plan=plan,
             certificate=certificate,
             history=tuple(budget.history),
-            converged=certificate.marginal_error <= tol and certificate.violation < np.inf,
+            converged=worst(certificate) <= tol and certificate.violation < np.inf,
             method=self.name,
+            e=e,
         )
 
 
@@ -229,6 +245,7 @@ class Ceilings:
             partial(c_transform, self._cost, run=run) if pool is None else pool.c_transform
         )
         self._r = np.full(self._cost.n, -np.inf)
+        self._e = np.zeros(self._cost.n)
         self._error = np.inf
         self._pairs = self._loops()
         self._support: Support | None = None
@@ -258,9 +275,12 @@ class Ceilings:
             strikes[over] += 1  # who sticks out again and again rises ever faster
             slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
             # Rows that stick out go above their c-transform against all points, others come down.
-            near = c_transform_over(self._support, over, u, problem.regularizer, self._run)
+            if problem.floor is None:
+                near = c_transform_over(self._support, over, u, problem.regularizer, self._run)
+            else:
+                near, _ = transform_over(self._support, over, u, self._e, problem, self._run)
             near = np.where(np.isfinite(near), near, u[over] + slack[over])
-            v, _ = self._c_transform(over, Reference.whole(problem, u), near)
+            v, _ = self._c_transform(over, Reference.whole(problem, u, self._e), near)
             r = np.minimum(self._r, u + slack)
             r[over] = np.maximum(v, u[over]) + slack[over]
             self._move(r)
@@ -269,17 +289,19 @@ class Ceilings:
         """Go on from ceilings and pairs that were found for the same points."""
         self._r, self._pairs, self._support = state.r, state.pairs, None
 
-    def _dual(self, problem: Problem, slack: FloatArray) -> SparseDual:
+    def _dual(self, problem: Problem, slack: FloatArray) -> SparseDual | SparseFloorDual:
         """The problem restricted to the support, which is built if need be."""
         if self._support is None:
             self._support = Support.of(self._pairs, self._cost.n)
             self._pairs = self._support.pairs  # the same, in order
         # A ghost that took all the mass of its row would let it out by a tenth of its slack.
+        if problem.floor is not None:
+            return SparseFloorDual(self._support, self._r, 10 / slack, problem, self._run)
         stiffness = 10 * problem.regularizer.mass / slack
         return SparseDual(self._support, self._r, stiffness, problem.regularizer, self._run)
 
     def _newton(
-        self, dual: SparseDual, u: FloatArray, tol: float, budget: Budget
+        self, dual: SparseDual | SparseFloorDual, u: FloatArray, tol: float, budget: Budget
     ) -> tuple[NewtonResult, IntArray]:
         """Solve on the support; also the rows whose potentials stick out of their ceilings."""
         before = len(budget.history)
@@ -291,22 +313,42 @@ class Ceilings:
                 marginal_error=error, n_pairs=len(self._pairs),
             )  # fmt: skip
 
-        result = newton(dual, u, tol, budget.left, report)
+        if isinstance(dual, SparseFloorDual):
+            u, self._e = sweep(dual, u, self._e)
+            over = np.flatnonzero(u > self._r).astype(np.int32)
+            if len(over):  # Newton would be in vain
+                return NewtonResult(u, 0.0, ()), over
+            result, self._e = solve_floor(dual, u, self._e, tol, budget.left, report)
+        else:
+            result = newton(dual, u, tol, budget.left, report)
         budget.spend(result)
         return result, np.flatnonzero(result.u > self._r).astype(np.int32)
 
     def _solution(
-        self, problem: Problem, dual: SparseDual, result: NewtonResult, certified: bool
+        self,
+        problem: Problem,
+        dual: SparseDual | SparseFloorDual,
+        result: NewtonResult,
+        certified: bool,
     ) -> Solution:
         """Ceilings that hold are the certificate; where one does not, the violation is unknown."""
-        plan = dual.plan(result.u)
+        floor = isinstance(dual, SparseFloorDual)
+        if isinstance(dual, SparseFloorDual):
+            plan = dual.plan(result.u, self._e)
+        else:
+            plan = dual.plan(result.u)
         certificate = Certificate(
             marginal_error=marginal_error(plan),
             violation=0.0 if certified else np.inf,
             pairs_checked=problem.n_pairs if certified else 0,
             exact=certified,
         )
-        return Solution(problem, result.u, plan, certificate, result.history, certified)
+        if floor:
+            certificate = floor_certificate(certificate, problem, plan, self._e)
+        return Solution(
+            problem, result.u, plan, certificate, result.history, certified,
+            e=self._e if floor else None,
+        )  # fmt: skip
 
     def _move(self, r: FloatArray) -> None:
         """Go from S(old r) to S(r): screen the rows that rise, drop the pairs that fall out.
@@ -391,7 +433,8 @@ def warm_start(problem: Problem, u: FloatArray, run: Run) -> Guess | None:
     regularizer: Power = problem.regularizer
     rows = np.linspace(0, problem.n - 1, min(_WARM_ROWS, problem.n)).astype(np.int32)
     near = u[rows] + regularizer.score(regularizer.mass)
-    v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u), near, run)
+    e = None if problem.floor is None else np.zeros(problem.n)
+    v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u, e), near, run)
     shift = float(np.median(v - u[rows])) / 2
     scale = float(regularizer.score(regularizer.mass / max(n_neighbors.mean(), 1.0)))
     uncertainty = float(np.median(np.abs(v - u[rows] - 2 * shift)))
@@ -399,6 +442,23 @@ def warm_start(problem: Problem, u: FloatArray, run: Run) -> Guess | None:
         return None
     slack = np.full(problem.n, uncertainty + scale / 2)
     return Guess(u + shift, slack, float(n_neighbors.mean()))
+
+
+def floor_start(problem: Problem, solution: Solution, run: Run) -> Guess:
+    """From the solution without a floor: rows below theirs go half way to their c-transforms."""
+    assert problem.floor is not None
+    u, plan, mass = solution.u, solution.plan, problem.regularizer.mass
+    eps_ratio = mass / solution.problem.regularizer.mass
+    n_neighbors = plan.nnz / problem.n
+    slack = np.full(problem.n, mass / eps_ratio / n_neighbors / 2)
+    below = problem.floor * plan.multiply(plan).sum(axis=1) > 1
+    rows = np.flatnonzero(below | (eps_ratio != 1)).astype(np.int32)
+    reference = Reference.whole(problem, u, np.zeros(problem.n))
+    v, _ = c_transform(problem.cost, rows, reference, u[rows] + mass, run)
+    u = u.copy()
+    slack[rows] += np.abs(v - u[rows]) / 2
+    u[rows] = (u[rows] + v) / 2
+    return Guess(u, slack, n_neighbors)
 
 
 def _part_sizes(n: int, largest: float) -> list[int]:

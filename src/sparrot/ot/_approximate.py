@@ -31,6 +31,7 @@ from sparrot.ot._active_set import (
 )
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
 from sparrot.ot._dual import SparseDual
+from sparrot.ot._floor import transform_over
 from sparrot.ot._problem import Certificate, Power, Problem, Solution, number_of_pairs
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
 
@@ -160,8 +161,11 @@ class NeighborPool:
         """Over the pool where the rows are many; a row without any pair then stays where it is."""
         if len(rows) <= self._few:
             return c_transform(self.cost, rows, reference, near, self._run)
-        u, regularizer = reference.u, reference.problem.regularizer
-        v = c_transform_over(self.support, rows, u, regularizer, self._run)
+        u, e, problem = reference.u, reference.e, reference.problem
+        if e is None:
+            v = c_transform_over(self.support, rows, u, problem.regularizer, self._run)
+        else:
+            v, _ = transform_over(self.support, rows, u, e, problem, self._run)
         return np.where(np.isfinite(v), v, u[rows]), np.diff(self.support.indptr)[rows]
 
     def grow(self, plan: csr_array, r: FloatArray) -> int:

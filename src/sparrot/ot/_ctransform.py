@@ -37,16 +37,18 @@ class Reference:
     problem : the problem between these points, with their share of the mass.
     index : their places among all points, ascending.
     u : their potentials.
+    e : the multipliers of a floor on their rows, if there is one.
     """
 
     problem: Problem
     index: IntArray
     u: FloatArray
+    e: FloatArray | None = None
 
     @staticmethod
-    def whole(problem: Problem, u: FloatArray) -> Reference:
+    def whole(problem: Problem, u: FloatArray, e: FloatArray | None = None) -> Reference:
         """All points."""
-        return Reference(problem, np.arange(problem.n, dtype=np.int32), u)
+        return Reference(problem, np.arange(problem.n, dtype=np.int32), u, e)
 
 
 def c_transform(
@@ -84,7 +86,7 @@ def c_transform(
             order = np.argsort(i, kind="stable")
             i, j = i[order], j[order]
             C = cost.pairs(rows[todo][i], reference.index[j])
-            found, counts[todo] = _over_candidates(i, j, C, len(todo), u, regularizer)
+            found, counts[todo] = _over_candidates(i, j, C, rows[todo], reference)
             v[todo] = found
             low = ~(found <= bound)
             higher = np.where(
@@ -97,17 +99,22 @@ def c_transform(
 
 
 def _over_candidates(
-    i: IntArray, j: IntArray, C: FloatArray, n: int, u: FloatArray, regularizer: Power
+    i: IntArray, j: IntArray, C: FloatArray, rows: IntArray, reference: Reference
 ) -> tuple[FloatArray, IntArray]:
-    """The transforms of n rows over pairs that are sorted by row; infinite where there is none."""
-    from sparrot._kernels import c_transform_support
+    """The transforms of rows over pairs that are sorted by row; infinite where there is none."""
+    from sparrot._kernels import c_transform_support, floor_transform_rows
 
+    problem, u, e = reference.problem, reference.u, reference.e
+    g: Power = problem.regularizer
+    n = len(rows)
     v = np.empty(n)
     indptr = np.searchsorted(i, np.arange(n + 1))
-    rows = np.arange(n, dtype=np.int32)
-    c_transform_support(
-        indptr, j, C, u, regularizer.mass, regularizer.factor, regularizer.power, rows, v
-    )
+    each = np.arange(n, dtype=np.int32)
+    if problem.floor is None or e is None:
+        c_transform_support(indptr, j, C, u, g.mass, g.factor, g.power, each, v)
+    else:
+        k, f = problem.floor[rows], np.empty(n)
+        floor_transform_rows(indptr, j, C, u, e, g.mass, k, e[rows], 1e-12, each, v, f)
     return v, np.bincount(i[v[i] + u[j] - C > 0], minlength=n)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sparrot._types import FloatArray
 from sparrot.engine import Run
 from sparrot.ot._dual import DenseDual
-from sparrot.ot._floor import DenseFloorDual, floor_certificate, solve_floor, worst
+from sparrot.ot._floor import DenseFloorDual, floor_certificate, solve_floor, sweep, worst
 from sparrot.ot._newton import newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
 
@@ -89,7 +89,8 @@ class DenseNewton(DenseMethod):
             start = self._find(problem, plain, None, _ON_THE_WAY)[0]
         dual = DenseFloorDual(self._C, problem, self._run)
         max_steps = self._options.max_iter or _MAX_STEPS
-        result, e = solve_floor(dual, start, self._e, tol * (1 - 1e-6), max_steps, self._report)
+        u, e = sweep(dual, start, self._e)
+        result, e = solve_floor(dual, u, e, tol * (1 - 1e-6), max_steps, self._report)
         plan = dual.plan(result.u, e)
         certificate = floor_certificate(
             Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True), problem, plan, e

@@ -39,9 +39,11 @@ from sparrot.ot._problem import Certificate, Problem, Quadratic, compressed
 from sparrot.ot._screening import Support
 
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
+_TRANSFORM_ROWS = 256  # rows of a block
+_SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come near
 _NEAR = 0.25  # error from which Newton takes over,
-_MAX_SWEEPS = 30  # or after so many sweeps
-_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
+_MAX_SWEEPS = 10  # or after so many sweeps
+_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-1  # added to the diagonal, as a share of it
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
 _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
 _ARMIJO = 1e-4
@@ -97,8 +99,7 @@ def solve_floor(
     max_iter: int,
     report: Callable[[int, float], None] = lambda step, error: None,
 ) -> tuple[NewtonResult, FloatArray]:
-    """Minimize the dual from (u, e); the result in u, and e."""
-    u, e = _swept(dual, u, e)
+    """Minimize the dual from (u, e), near the solution; the result in u, and e."""
     state = dual.state(u, e)
     best, least, progressed = (u, e), np.inf, 0
     history: list[float] = []
@@ -133,7 +134,7 @@ def solve_floor(
     return NewtonResult(best[0], least, tuple(history)), best[1]
 
 
-def _swept(dual: FloorDual, u: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
+def sweep(dual: FloorDual, u: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rows that are far off half way to their c-transforms, again and again."""
     for _ in range(_MAX_SWEEPS):
         state = dual.state(u, e)
@@ -146,25 +147,21 @@ def _swept(dual: FloorDual, u: FloatArray, e: FloatArray) -> tuple[FloatArray, F
     return u, e
 
 
-def _direction(
-    state: FloorState, e: FloatArray, delta: float
-) -> tuple[FloatArray, FloatArray]:
+def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
     """Conjugate gradients on the Newton system of u and the free e, preconditioned row by row."""
     fixed: BoolArray = e * state.q / 4 <= state.floor  # a step of its own would end below zero
     ended = np.where(fixed, -e, 0.0)
     pushed_u, pushed_e = state.product(np.zeros_like(e), ended)
     r_u = -state.marginal - pushed_u
     r_e = np.where(fixed, 0.0, -state.floor - pushed_e)
-    q = state.q / 4
-    free_mean = float(q[~fixed].mean()) if not fixed.all() else 1.0
-    a, q = state.a + delta * state.a.mean(), np.where(fixed, 1.0, q + delta * free_mean)
+    extra_u, extra_e = delta * state.a, delta * state.q / 4
+    a, q = state.a + extra_u, np.where(fixed, 1.0, state.q / 4 + extra_e)
     b = np.where(fixed, 0.0, -state.b / 2)
     det = np.maximum(a * q - b * b, _SINGULAR * a * q)
 
     def precondition(r_u: FloatArray, r_e: FloatArray) -> tuple[FloatArray, FloatArray]:
         return (q * r_u - b * r_e) / det, (a * r_e - b * r_u) / det
 
-    extra_u, extra_e = delta * state.a.mean(), delta * free_mean
     x_u, x_e = np.zeros_like(r_u), np.zeros_like(r_e)
     z_u, z_e = precondition(r_u, r_e)
     p_u, p_e = z_u.copy(), z_e.copy()
@@ -255,7 +252,9 @@ class DenseFloorDual:
         self, u: FloatArray, e: FloatArray, rows: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Of some rows against all points."""
-        return transform_rows(u - self._C[rows], e, self._eps, self._k[rows], e[rows])
+        return transform_rows(
+            u - self._C[rows], e, self._eps, self._k[rows], e[rows], _SWEEP_PRECISION
+        )
 
     def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij`."""
@@ -263,6 +262,114 @@ class DenseFloorDual:
         i = np.repeat(np.arange(len(u)), np.diff(s.indptr))
         w = s.data / (self._eps + (e[i] + e[s.indices]) / 2)
         return csr_array((w, s.indices, s.indptr), shape=s.shape)
+
+
+class SparseFloorDual:
+    """The dual over a support, with ghosts above its ceilings as in `SparseDual`."""
+
+    def __init__(
+        self,
+        support: Support,
+        ceiling: FloatArray,
+        stiffness: FloatArray,
+        problem: Problem,
+        run: Run,
+    ) -> None:
+        assert problem.floor is not None
+        self._support = support
+        self._ceiling = ceiling
+        self._stiffness = stiffness
+        self._problem = problem
+        self._eps, self._k = problem.regularizer.mass, problem.floor
+        self._run = run
+        n, n_entries = len(ceiling), len(support.indices)
+        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
+        self._active = np.empty(n_entries, np.int32)
+        self._w, self._h = np.empty(n_entries), np.empty(n_entries)
+        self._degree = np.empty(n, np.int64)
+
+    def state(self, u: FloatArray, e: FloatArray) -> FloorState:
+        """Evaluate by blocks of rows."""
+        from sparrot._kernels import floor_rows
+
+        s, sums = self._support, np.empty((6, len(u)))
+
+        def rows(start: int, stop: int) -> None:
+            floor_rows(
+                s.indptr, s.indices, s.cost, u, e, self._eps, start, stop,
+                sums, self._degree, self._active, self._w, self._h,
+            )  # fmt: skip
+
+        self._run.threads.blocks(rows, len(u), self._block)
+        total, squares, values, a, b, q = sums
+        excess = np.maximum(u - self._ceiling, 0)
+        ghost = self._stiffness * excess
+        value = float(values.sum()) / 4 + float(ghost @ excess) / 2 - float(u.sum())
+        value += float((e / self._k).sum()) / 4
+        stiff = self._stiffness * (excess > 0)
+        return _finished(
+            value, total + ghost - 1, squares, self._k, e, self._eps, a + stiff, b, q,
+            lambda x, y: self._product(x, y, stiff),
+        )  # fmt: skip
+
+    def _product(
+        self, x: FloatArray, y: FloatArray, stiff: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        from sparrot._kernels import floor_product_rows
+
+        s, out_x, out_y = self._support, np.empty_like(x), np.empty_like(y)
+
+        def rows(start: int, stop: int) -> None:
+            floor_product_rows(
+                s.indptr, self._active, self._degree, self._w, self._h, x, y, start, stop,
+                out_x, out_y,
+            )  # fmt: skip
+
+        self._run.threads.blocks(rows, len(x), self._block)
+        return out_x + stiff * x, out_y
+
+    def c_transform(
+        self, u: FloatArray, e: FloatArray, rows: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Over the support, but no higher than a ghost alone would lift the row."""
+        v, f = transform_over(self._support, rows, u, e, self._problem, self._run, _SWEEP_PRECISION)
+        highest = self._ceiling[rows] + 1 / self._stiffness[rows]
+        return np.minimum(v, highest), np.where(np.isfinite(v), f, e[rows])
+
+    def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
+        """The matrix `s_ij / d_ij` over the support, zeros dropped."""
+        self.state(u, e)
+        starts = np.cumsum(self._degree) - self._degree
+        kept = np.repeat(self._support.indptr[:-1] - starts, self._degree)
+        kept += np.arange(len(kept))
+        return compressed(self._degree, self._active[kept], self._w[kept], len(u))
+
+
+def transform_over(
+    support: Support,
+    rows: IntArray,
+    u: FloatArray,
+    e: FloatArray,
+    problem: Problem,
+    run: Run,
+    precision: float = 1e-12,
+) -> tuple[FloatArray, FloatArray]:
+    """The c-transforms (v, f) of some rows over their pairs in a support."""
+    from sparrot._kernels import floor_transform_rows
+
+    assert problem.floor is not None
+    k, near, eps = problem.floor[rows], e[rows], problem.regularizer.mass
+    v, f = np.empty(len(rows)), np.empty(len(rows))
+
+    def block(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        floor_transform_rows(
+            support.indptr, support.indices, support.cost, u, e, eps, k[part], near[part],
+            precision, rows[part], v[part], f[part],
+        )  # fmt: skip
+
+    run.threads.blocks(block, len(rows), _TRANSFORM_ROWS)
+    return v, f
 
 
 def _finished(
@@ -302,20 +409,23 @@ def floor_certificate(
 
 def worst(certificate: Certificate) -> float:
     """The largest error of a plan with a floor."""
-    return max(
-        certificate.marginal_error, certificate.floor_violation, certificate.complementarity
-    )
+    return max(certificate.marginal_error, certificate.floor_violation, certificate.complementarity)
 
 
 def transform_rows(
-    S: FloatArray, e: FloatArray, eps: float, k: FloatArray, near: FloatArray
+    S: FloatArray,
+    e: FloatArray,
+    eps: float,
+    k: FloatArray,
+    near: FloatArray,
+    precision: float = 1e-12,
 ) -> tuple[FloatArray, FloatArray]:
     r"""For each row of scores the v and f >= 0 with
 
     .. math:: \sum_j w_j = 1, \qquad \sum_j w_j^2 \le 1/k, \qquad
               w_j = [v + S_j]_+ / (\varepsilon + (f + e_j) / 2)
 
-    and equality in the second where f > 0; `near` are guesses of f.
+    and equality in the second where f > 0; `near` are guesses of f, e is of shape (m,) or S.shape.
 
     Examples
     --------
@@ -328,7 +438,7 @@ def transform_rows(
 
     def excess(f: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """The v of some rows at given f, and the logarithm of k |w|^2."""
-        D = eps + (f[:, None] + e) / 2
+        D = eps + (f[:, None] + (e if e.ndim == 1 else e[rows])) / 2
         v = _level(S[rows], D)
         w = np.maximum(S[rows] + v[:, None], 0) / D
         return v, np.log(k[rows] * np.square(w).sum(axis=1))
@@ -349,7 +459,7 @@ def transform_rows(
         up = y_x > 0
         low, y_low = np.where(up, x, low), np.where(up, y_x, y_low)
         high, y_high = np.where(up, high, x), np.where(up, y_high, y_x)
-        open_ = ~((np.abs(y_x) <= 1e-13) | (high - low <= 1e-14 * (1 + np.abs(low))))
+        open_ = ~((np.abs(y_x) <= precision) | (high - low <= 1e-14 * (1 + np.abs(low))))
         with np.errstate(invalid="ignore", over="ignore"):
             secant = low + (high - low) * y_low / (y_low - y_high)
             middle = (low + high) / 2

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.engine import Threads
 from sparrot.ot._ctransform import transform_scores
+from sparrot.ot._floor import transform_rows
 from sparrot.ot._problem import Power, compressed
 
 _BLOCK_ENTRIES = 4_000_000
@@ -42,6 +43,44 @@ def new_rows(
         S += transform_scores(S, regularizer)[:, None]
         i, j = np.nonzero(S > 0)
         return np.bincount(i, minlength=len(S)), j, regularizer.entry(S[i, j]) / regularizer.mass
+
+    size = max(1, _BLOCK_ENTRIES // len(u))
+    parts = list(threads.map(block, range(0, len(twin), size)))
+    counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return compressed(counts, indices, data, len(u))
+
+
+def new_floor_rows(
+    costs: Callable[[slice], FloatArray],
+    twin: IntArray,
+    u: FloatArray,
+    e: FloatArray,
+    eps: float,
+    k: FloatArray,
+    threads: Threads,
+) -> csr_array:
+    """The same with a floor k on the effective neighbors of each new row.
+
+    The nearest points by `u_j - c_j` are tried first, and more where these do not suffice.
+    """
+
+    def block(start: int) -> tuple[IntArray, IntArray, FloatArray]:
+        rows = slice(start, min(start + size, len(twin)))
+        S = u - costs(rows)
+        own = np.flatnonzero(twin[rows] >= 0)
+        S[own, twin[rows][own]] = -np.inf
+        S -= S.max(axis=1, keepdims=True)
+        m = min(S.shape[1], int(8 * k[rows].max()) + 32)
+        while True:
+            near = np.sort(np.argpartition(-S, m - 1, axis=1)[:, :m], axis=1)
+            T = np.take_along_axis(S, near, axis=1)
+            v, f = transform_rows(T, e[near], eps, k[rows], np.zeros(len(T)))
+            if m == S.shape[1] or (v[:, None] + S > 0).sum() == (v[:, None] + T > 0).sum():
+                break
+            m = min(2 * m, S.shape[1])
+        W = np.maximum(T + v[:, None], 0) / (eps + (f[:, None] + e[near]) / 2)
+        i, j = np.nonzero(W)
+        return np.bincount(i, minlength=len(W)), near[i, j], W[i, j]
 
     size = max(1, _BLOCK_ENTRIES // len(u))
     parts = list(threads.map(block, range(0, len(twin), size)))

@@ -7,6 +7,7 @@ hardly anything again: the ceilings of the larger problem still hold for most ro
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -24,6 +25,8 @@ PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
 _FEW_POINTS = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _UNDECIDED = 1e-4  # marginal error while eps is not yet known
+_ROUGH_PRECISION, _ROUGH = 0.2, 1e-2  # of the same, and marginal error, where a floor follows
+_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most,
 _LARGEST_PART = 40_000  # and of the largest whose eps guides an approximate search
@@ -40,10 +43,13 @@ _AT_THE_FLOOR = 1e3  # times the rounding of row sums: no further down from ther
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the user wants: a relative eps, a mean perplexity, or the smallest connected eps."""
+    """What the user wants: a relative eps, a mean perplexity, a number of effective neighbors of
+    every row, or (nothing of these) the smallest connected eps.
+    """
 
     eps: float | None = None
     perplexity: float | None = None
+    n_neighbors: float | None = None
 
     @classmethod
     def default(cls, n: int) -> Self:
@@ -127,6 +133,22 @@ class EpsilonPath:
                 remedy=[*error.remedies, *self._to_drop()],
             ) from error
 
+    def with_neighbors(self, k: float) -> Solution:
+        """The solution in which every row has k effective neighbors, and hardly any has more.
+
+        The problem has a floor of k on every row. Its eps is a small share of the eps at which the
+        problem without a floor has k neighbors a row on average: so small that it hardly gives any
+        row more than its floor, and large enough for the problem to be well conditioned.
+        """
+        plain = copy(self)
+        plain._problem = replace(self._problem, floor=None)
+        target = min(max(k, 2.0), 0.9 * self._most_neighbors())
+        log_eps, slope = plain._pilot(target)
+        log_eps, _ = plain._search(target, log_eps, slope, _ROUGH_PRECISION, _ROUGH)
+        self.n_solves += plain.n_solves
+        self._start = plain._known[-1][1]
+        return self.at(_SHARE_OF_ROWS * float(np.exp(log_eps)))
+
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
 
@@ -177,12 +199,17 @@ class EpsilonPath:
         return [f"drop some points first: {what}" for what in found]
 
     def _search(
-        self, target: float, start: float, slope: float, precision: float
+        self,
+        target: float,
+        start: float,
+        slope: float,
+        precision: float,
+        tol: float = _UNDECIDED,
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
 
         def excess(log_eps: float) -> float:
-            plan = self.at(float(np.exp(log_eps)), _UNDECIDED).plan
+            plan = self.at(float(np.exp(log_eps)), tol).plan
             return float(np.log(perplexities(plan).mean() / target))
 
         center = float(np.log(self._typical_eps()))

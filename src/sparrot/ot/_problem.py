@@ -193,7 +193,7 @@ class Problem:
         return replace(self, regularizer=replace(self.regularizer, share=share))
 
     def part(self, index: IntArray) -> Problem:
-        """The same problem between some of the points, without a floor: few have fewer neighbors."""
+        """The same problem between some of the points, without a floor: they have fewer."""
         return replace(self, cost=self.cost.take(index), floor=None)
 
     def dense_cost(self) -> FloatArray:
