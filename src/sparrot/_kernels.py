@@ -519,7 +519,7 @@ def floor_product_rows(
     out_x: Array,
     out_y: Array,
 ) -> None:
-    """For rows start..stop, with `t = h (x_i + x_j - w (y_i + y_j) / 2)`: sums of t and -w t / 2."""
+    """For rows start..stop, `t = h (x_i + x_j - w (y_i + y_j) / 2)`: sums of t and of -w t / 2."""
     for i in range(start, stop):
         first, second = 0.0, 0.0
         for k in range(indptr[i], indptr[i] + degree[i]):

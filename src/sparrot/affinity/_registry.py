@@ -76,7 +76,7 @@ class Kind:
 
 _EPS = ("eps", "perplexity")
 KINDS = {
-    "qot": Kind(qot, QOT, _EPS, _by_perplexity, transport=True),
+    "qot": Kind(qot, QOT, (*_EPS, "n_neighbors"), _by_perplexity, transport=True),
     "eot": Kind(eot, EOT, _EPS, _by_perplexity, (("drop", 1e-3),), transport=True),
     "tsallis": Kind(tsallis, Tsallis, _EPS, _by_perplexity, transport=True),
     "knn": Kind(knn, KNN, ("k",)),

@@ -215,8 +215,8 @@ class Affinity:
         unused = self.row_eps / (self.eps + self.row_eps)
         return replace(
             certificate,
-            floor_violation=float(max(-spare.min(), 0.0)),
-            complementarity=float(np.minimum(unused, spare).max()),
+            floor_violation=max(0.0, -float(spare.min())),
+            complementarity=max(0.0, float(np.minimum(unused, spare).max())),
         )
 
     def discrepancy(self, C: FloatArray, rows: slice) -> float:

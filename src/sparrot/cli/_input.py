@@ -20,7 +20,14 @@ from sparrot.io._npz import holds_affinity
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "metric", "search", "tol", "max_iter")
-_MAKING = (*_QOT, "k", "q", "drop", "checkpoint")  # options about making an affinity
+_MAKING = (
+    *_QOT,
+    "k",
+    "min_neighbors",
+    "q",
+    "drop",
+    "checkpoint",
+)  # options about making an affinity
 _ABOUT_POINTS = ("array", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
@@ -99,6 +106,8 @@ def make_affinity(
     parameters = {option: option for option in _MAKING if option in kind.parameters}
     if "bandwidth" in kind.scales:
         parameters.setdefault("eps", "bandwidth")
+    if "n_neighbors" in kind.scales:
+        parameters.setdefault("k", "n_neighbors")
     given: dict[str, Any] = {}
     for option, value in _given(options, _MAKING).items():
         if option not in parameters:

@@ -149,7 +149,15 @@ def add_affinity(
         dest="k",
         type=int,
         metavar="K",
-        help="knn, magic: the number of nearest neighbors",
+        help="knn, magic: the number of nearest neighbors; qot: the effective number of neighbors "
+        "of every point, instead of eps",
+    )
+    group.add_argument(
+        "--min-neighbors",
+        type=float,
+        metavar="K",
+        help="qot: the effective number of neighbors that every point has at least, so that "
+        "outliers do not fall apart from the rest; 5 is a good start",
     )
     group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
     group.add_argument(

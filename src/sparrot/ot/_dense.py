@@ -17,7 +17,15 @@ import numpy as np
 from sparrot._types import FloatArray
 from sparrot.engine import Run
 from sparrot.ot._dual import DenseDual
-from sparrot.ot._floor import DenseFloorDual, floor_certificate, solve_floor, sweep, worst
+from sparrot.ot._floor import (
+    DenseFloorDual,
+    floor_certificate,
+    must_be_uniform,
+    solve_floor,
+    sweep,
+    uniform_solution,
+    worst,
+)
 from sparrot.ot._newton import newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
 
@@ -84,6 +92,8 @@ class DenseNewton(DenseMethod):
         """Solve the problem with its eps, from potentials if there are any."""
         if problem.floor is None:
             return super().solve(problem, start, tol)
+        if must_be_uniform(problem):
+            return uniform_solution(problem, self._C, self.name, tol)
         if start is None:  # that of the problem without a floor, roughly
             plain = DenseDual(self._C, problem.regularizer, self._run)
             start = self._find(problem, plain, None, _ON_THE_WAY)[0]

@@ -35,7 +35,14 @@ from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.ot._dual import DenseDual
 from sparrot.ot._newton import NewtonResult
-from sparrot.ot._problem import Certificate, Problem, Quadratic, compressed
+from sparrot.ot._problem import (
+    Certificate,
+    Problem,
+    Quadratic,
+    Solution,
+    compressed,
+    marginal_error,
+)
 from sparrot.ot._screening import Support
 
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
@@ -50,6 +57,7 @@ _ARMIJO = 1e-4
 _SHORTEST = 2.0**-30
 _MAX_CG = 1000
 _PATIENCE = 100  # steps within which the error must fall
+_HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
 
 
@@ -394,6 +402,31 @@ def floor_error(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -
     return float(np.abs(np.minimum(e / (eps + e), 1 - k * squares)).max())
 
 
+def must_be_uniform(problem: Problem) -> bool:
+    """Whether every row must have all other points as neighbors, with equal weights."""
+    if problem.floor is None:
+        return False
+    return bool(problem.floor.min() >= (problem.n - problem.hollow) * (1 - 1e-12))
+
+
+def uniform_solution(problem: Problem, C: FloatArray, method: str, tol: float) -> Solution:
+    """The uniform matrix, as the limit of large and equal multipliers: one linear system for u."""
+    n = problem.n
+    e = np.full(n, _HUGE)
+    d = problem.regularizer.mass + _HUGE
+    finite = np.where(np.isfinite(C), C, 0.0)
+    target = d + finite.sum(axis=1)  # of (n - 2) u_i + sum u, or n u_i + sum u with a diagonal
+    own = n - 2 if problem.hollow else n
+    u = target / 2 if own == 0 else (target - target.sum() / (own + n)) / own
+    W = (u[:, None] + u - finite) / d
+    if problem.hollow:
+        np.fill_diagonal(W, 0.0)
+    plan = csr_array(W)
+    certificate = Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True)
+    certificate = floor_certificate(certificate, problem, plan, e)
+    return Solution(problem, u, plan, certificate, (), worst(certificate) <= tol, method, e)
+
+
 def floor_certificate(
     certificate: Certificate, problem: Problem, plan: csr_array, e: FloatArray
 ) -> Certificate:
@@ -402,8 +435,8 @@ def floor_certificate(
     spare = 1 - problem.floor * plan.multiply(plan).sum(axis=1)
     return replace(
         certificate,
-        floor_violation=float(max(-spare.min(), 0.0)),
-        complementarity=float(np.minimum(e / (problem.regularizer.eps + e), spare).max()),
+        floor_violation=max(0.0, -float(spare.min())),
+        complementarity=max(0.0, float(np.minimum(e / (problem.regularizer.eps + e), spare).max())),
     )
 
 
@@ -462,8 +495,8 @@ def transform_rows(
         open_ = ~((np.abs(y_x) <= precision) | (high - low <= 1e-14 * (1 + np.abs(low))))
         with np.errstate(invalid="ignore", over="ignore"):
             secant = low + (high - low) * y_low / (y_low - y_high)
-            middle = (low + high) / 2
-        inside = (secant > low + 0.01 * (high - low)) & (secant < high - 0.01 * (high - low))
+            middle, margin = (low + high) / 2, 0.01 * (high - low)
+            inside = (secant > low + margin) & (secant < high - margin)
         x = np.where(np.isfinite(high), np.where(inside, secant, middle), x + np.maximum(y_x, 0.1))
         keep = np.flatnonzero(open_)
         todo, x = todo[keep], x[keep]
