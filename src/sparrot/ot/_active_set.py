@@ -46,7 +46,7 @@ from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of
 LOG = logging.getLogger("sparrot")
 MAX_STEPS = 2000
 ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounded once more
-_UNDECIDED = 1e-3  # marginal error while ceilings may still move
+_CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
@@ -278,13 +278,13 @@ class Ceilings:
         while True:
             rounds += 1
             dual = self._dual(problem, slack)
-            result, over = self._newton(dual, u, max(tol, _UNDECIDED), budget)
-            if len(over) == 0 and tol < _UNDECIDED and result.error <= _UNDECIDED:
+            result, over = self._newton(dual, u, max(tol, _CEILING_TOL), budget)
+            if len(over) == 0 and tol < _CEILING_TOL and result.error <= _CEILING_TOL:
                 result, over = self._newton(dual, result.u, tol, budget)
             assert self._support is not None
             if self._keep is not None:
                 self._keep(State(result.u, self._r, self._pairs))
-            stuck = budget.left <= 0 or result.error > max(tol, _UNDECIDED)
+            stuck = budget.left <= 0 or result.error > max(tol, _CEILING_TOL)
             if len(over) == 0 or stuck or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0)
             del dual  # and its support, before there is another
