@@ -139,7 +139,7 @@ def _forbid_diagonal(C: FloatArray, a: FloatArray, b: FloatArray) -> None:
     heavy = np.flatnonzero(a + b > a.sum() * (1 + 1e-12))
     if len(heavy):
         raise InvalidInputError(
-            f"leaves no solution: point {heavy[0]} holds {a[heavy[0]]:.3g} of a, and the other points "
+            f"leaves no solution: point {heavy[0]} holds {a[heavy[0]]:.3g} of a, and the others "
             "can take less",
             parameter="hollow",
             value=True,

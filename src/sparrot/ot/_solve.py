@@ -81,8 +81,8 @@ def _is_approximate(problem: Problem, options: Options) -> bool:
     if options.search == "approximate":
         if problem.cost.points is None:
             raise InvalidInputError(
-                "'approximate' works for the metrics sqeuclidean and cosine; others have their n x n "
-                "matrix already",
+                "'approximate' works for the metrics sqeuclidean and cosine; others have their "
+                "n x n matrix already",
                 parameter="search",
                 value=options.search,
                 remedy="use {search='exact'}",
