@@ -37,7 +37,6 @@ from sparrot.ot._floor import (
     solve_floor,
     sweep,
     transform_over,
-    worst,
 )
 from sparrot.ot._newton import NewtonResult, newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
@@ -146,10 +145,13 @@ class ActiveSet:
         """Solve the problem with its eps, from potentials if there are any."""
         ordered, start, budget = self._ordered(problem, start)
         start, self._resumed = self._resumed if start is None else start, None
-        if problem.floor is None:
-            guess = self._guess(ordered, start, budget)
-        else:
+        guess: Guess | None = None
+        if problem.floor is not None:
             guess = self._floor_guess(ordered, start, budget)
+        elif start is not None:
+            guess = warm_start(ordered, start, self._run)
+        if guess is None:
+            guess = self._cold_start(ordered, budget.left)
         n = problem.n
         self._run.require_memory(
             _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
@@ -160,11 +162,6 @@ class ActiveSet:
         self._last = solution
         return self._as_given(solution, problem, budget, tol)
 
-    def _guess(self, problem: Problem, start: FloatArray | None, budget: Budget) -> Guess:
-        """From potentials if these are good, else from nothing."""
-        guess = None if start is None else warm_start(problem, start, self._run)
-        return self._cold_start(problem, budget.left) if guess is None else guess
-
     def _floor_guess(self, problem: Problem, start: FloatArray | None, budget: Budget) -> Guess:
         """From the last solution with a floor, or from one without, found roughly if need be."""
         last = self._last
@@ -174,7 +171,8 @@ class ActiveSet:
                 return guess
         if last is None or last.e is not None:
             plain = replace(problem, floor=None)
-            guess = self._guess(plain, start, budget)
+            guess = None if start is None else warm_start(plain, start, self._run)
+            guess = guess or self._cold_start(plain, budget.left)
             last = self._ceilings.solve(plain, guess, _ON_THE_WAY, Budget(budget.left))
         return floor_start(problem, last, self._run)
 
@@ -229,7 +227,7 @@ class ActiveSet:
             plan=plan,
             certificate=certificate,
             history=tuple(budget.history),
-            converged=worst(certificate) <= tol and certificate.violation < np.inf,
+            converged=certificate.largest_error <= tol and certificate.violation < np.inf,
             method=self.name,
             e=e,
         )

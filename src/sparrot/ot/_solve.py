@@ -49,7 +49,7 @@ def make_method(problem: Problem, options: Options, run: Run) -> Method:
     elif name == "auto":
         asked = options.search == "approximate" or options.checkpoint is not None
         name = "newton" if problem.n <= CROSSING and not asked else "active-set"
-    if name == "active-set" and must_be_uniform(problem):
+    if problem.floor is not None and must_be_uniform(problem.floor, problem.n - problem.hollow):
         name = "newton"  # all pairs carry mass
     if name == "active-set" and _is_approximate(problem, options):
         return ApproximateActiveSet(problem, options, run)

@@ -2,7 +2,9 @@
 
 The content is what JSON can hold: text, tables and encoded arrays. Columns of the user's table
 become numbers or categories; each eps of the summary becomes a step of the slider, with the Python
-lines that compute it again. The content security policy of the page allows that one script and style (by their hashes) and no
+lines that compute it again.
+
+The content security policy of the page allows that one script and style (by their hashes) and no
 address at all: the page cannot reach a network, and text from the data cannot run.
 """
 
