@@ -1,5 +1,6 @@
 """The house rules: which way imports point, how far a call goes, and what importing costs."""
 
+import ast
 import re
 import runpy
 import subprocess
@@ -87,3 +88,25 @@ def test_every_public_name_exists_and_unknown_ones_do_not():
     assert dir(sparrot) == sorted(sparrot.__all__)
     with pytest.raises(AttributeError, match="No sparrot attribute qott"):
         sparrot.qott  # noqa: B018
+
+
+ERRORS = {
+    "AffinityWarning",
+    "InvalidInputError",
+    "MissingDataError",
+    "MissingExtraError",
+    "NotConvergedError",
+    "NotEnoughMemoryError",
+}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_error_names_its_parameter_or_a_remedy(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ERRORS:
+            given = {keyword.arg for keyword in node.keywords}
+            assert given & {"parameter", "remedy"}, f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_there_are_fewer_than_130_modules():
+    assert len(list(SOURCE.rglob("*.py"))) < 130

@@ -99,4 +99,4 @@ def check_features(estimator: Any, X: Any, reset: bool) -> Any:
             ensure_min_samples=2 if reset else 1,
         )
     except ValueError as error:
-        raise InvalidInputError(str(error)) from error
+        raise InvalidInputError(f"does not fit: {error}", parameter="X") from error

@@ -104,7 +104,12 @@ def epanechnikov(
            [0.    , 0.    , 1.    ]])
     """
     if bandwidth is not None and eps is not None:
-        raise InvalidInputError(f"give bandwidth or eps, not both, got {bandwidth!r} and {eps!r}")
+        raise InvalidInputError(
+            f"and eps are two names of one scale, got {bandwidth!r} and {eps!r}",
+            parameter="bandwidth",
+            value=bandwidth,
+            remedy="give one of them",
+        )
     if bandwidth is None:
         eps = 1.0 if eps is None else eps
         bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)

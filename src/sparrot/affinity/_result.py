@@ -192,7 +192,8 @@ class Affinity:
         """
         if self.potential is None or self.eps is None:
             raise InvalidInputError(
-                f"a {self.kind} affinity solves no problem, so there is nothing to check"
+                f"a {self.kind} affinity solves no problem, so there is nothing to check",
+                remedy="check one of qot, eot, tsallis or project",
             )
         X = as_points(X, self.metric)
         n = self.matrix.shape[0]

@@ -464,7 +464,12 @@ def _solve(
         floor = as_floor(min_neighbors, cost.n, hollow, options)
         if scale.n_neighbors is not None:
             if floor is not None:
-                raise InvalidInputError("give n_neighbors or min_neighbors, not both")
+                raise InvalidInputError(
+                    "gives every row its neighbors, and min_neighbors was given as well",
+                    parameter="n_neighbors",
+                    value=scale.n_neighbors,
+                    remedy="leave out one of them",
+                )
             floor = as_floor(scale.n_neighbors, cost.n, hollow, options, "n_neighbors")
         path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
         if scale.eps is not None:
@@ -507,7 +512,9 @@ def as_scale(
     given = {name: value for name, value in given.items() if value is not None}
     if len(given) > 1:
         values = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise InvalidInputError(f"give {' or '.join(given)}, not both, got {values}")
+        raise InvalidInputError(
+            f"give {' or '.join(given)}, not both, got {values}", remedy="leave out all but one"
+        )
     if n_neighbors is not None:
         hint = "it is the effective number of neighbors of every row, 15 is a good start"
         return Scale(n_neighbors=as_positive(n_neighbors, "n_neighbors", hint))

@@ -145,8 +145,10 @@ def scaling_exponent(x: Any, y: Any) -> float:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1 or len(x) < 2 or not ((x > 0) & (y > 0)).all():
         raise InvalidInputError(
-            "x and y must be equally many positive numbers, two or more, got "
-            f"shapes {x.shape} and {y.shape}"
+            "and y must be equally many positive numbers, two or more, got "
+            f"shapes {x.shape} and {y.shape}",
+            parameter="x",
+            value=x.shape,
         )
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 

@@ -49,7 +49,7 @@ def open_hdf5(source: Path, what: str) -> Iterator[Any]:
     """The same for any HDF5 file; `what` it should be is for the error."""
     h5py = load_extra("h5py", "scanpy")
     if not source.is_file():
-        raise MissingDataError(f"there is no file {source}")
+        raise MissingDataError(f"there is no file {source}", remedy="check the path")
     try:
         with h5py.File(source, "r") as file:
             yield file

@@ -40,7 +40,7 @@ def open_npz(source: Path) -> Iterator[Any]:
     array([0, 1, 2])
     """
     if not source.is_file():
-        raise MissingDataError(f"there is no file {source}")
+        raise MissingDataError(f"there is no file {source}", remedy="check the path")
     try:
         if not zipfile.is_zipfile(source):
             raise zipfile.BadZipFile("the directory of the archive is missing")

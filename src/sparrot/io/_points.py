@@ -81,7 +81,7 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
             remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
         )
     if not source.is_file():
-        raise MissingDataError(f"there is no file {source}")
+        raise MissingDataError(f"there is no file {source}", remedy="check the path")
     if array is None:
         points = chosen.read_matrix(source)
     elif chosen.several:
@@ -94,7 +94,8 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
     if points.ndim != 2 or points.dtype.kind not in "buif":
         raise InvalidInputError(
             f"points must be a matrix of numbers, one row a point, but {source} has shape "
-            f"{points.shape} of {points.dtype}"
+            f"{points.shape} of {points.dtype}",
+            remedy="write one row a point, with numbers only",
         )
     return csr_array(points) if issparse(points) else points
 

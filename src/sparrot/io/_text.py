@@ -123,7 +123,7 @@ def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
             f"{source} is not a whole .gz file ({error})", remedy="write it anew"
         ) from error
     if not lines:
-        raise InvalidInputError(f"{source} is empty")
+        raise InvalidInputError(f"{source} is empty", remedy="write it anew")
     return lines[0], lines[1] if len(lines) > 1 else []
 
 

@@ -100,7 +100,10 @@ def _run(affinities: Any, n_components: int, random_state: int, options: dict[st
     try:
         model = TSNE(n_components=n_components, random_state=random_state, **options)
     except TypeError as error:
-        raise InvalidInputError(f"openTSNE.TSNE does not take this: {error}") from error
+        raise InvalidInputError(
+            f"openTSNE.TSNE does not take this: {error}",
+            remedy="pass only arguments of openTSNE.TSNE",
+        ) from error
     return model.fit(affinities=affinities)
 
 

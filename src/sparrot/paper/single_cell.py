@@ -134,7 +134,9 @@ def _samples(parameters: Parameters) -> tuple[dict[str, range], dict[str, str]]:
         except MissingDataError as error:
             missing[name] = str(error)
     if not seeds:
-        raise MissingDataError("; ".join(missing.values()))
+        raise MissingDataError(
+            "; ".join(missing.values()), remedy="put the files there, or name their folder"
+        )
     return seeds, missing
 
 
