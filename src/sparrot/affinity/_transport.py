@@ -904,7 +904,10 @@ def _estimator_of(affinity: Affinity) -> TransportEstimator:
         )
     eps, metric, hollow = affinity.relative_eps, affinity.metric, affinity.hollow
     if affinity.kind == "qot":
-        return QOT(eps, min_neighbors=affinity.min_neighbors, metric=metric, hollow=hollow)
+        floors = affinity.min_neighbors
+        if floors is not None and floors.min() == floors.max():
+            floors = float(floors[0])
+        return QOT(eps, min_neighbors=floors, metric=metric, hollow=hollow)
     if affinity.kind == "tsallis":
         return Tsallis(eps, affinity.q, metric=metric, hollow=hollow)
     if affinity.kind == "eot":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import numpy as np
+
 from sparrot._validation import as_array, as_choice, as_count, as_flag, as_points
 from sparrot.affinity import Affinity
 from sparrot.affinity._neighbors import cost_named, distance_named
@@ -122,7 +124,8 @@ def neighbors(
     W, distances = build_graph(points, kind, n_neighbors - 1, arguments)
     params = {"n_neighbors": n_neighbors, "method": kind, "metric": distance_named(cost)}
     params |= {"random_state": 0}
-    params |= {name: arguments[name] for name in KINDS[kind].scales if name in arguments}
+    kept = (*KINDS[kind].scales, "min_neighbors")
+    params |= {name: arguments[name] for name in kept if np.isscalar(arguments.get(name))}
     chosen.put_computed(adata)
     put_graph(adata, W, distances, Keys(key_added or DEFAULT), params | chosen.params)
     return adata if copy else None
