@@ -904,7 +904,7 @@ def _estimator_of(affinity: Affinity) -> TransportEstimator:
         )
     eps, metric, hollow = affinity.relative_eps, affinity.metric, affinity.hollow
     if affinity.kind == "qot":
-        floors = affinity.min_neighbors
+        floors: Any = affinity.min_neighbors
         if floors is not None and floors.min() == floors.max():
             floors = float(floors[0])
         return QOT(eps, min_neighbors=floors, metric=metric, hollow=hollow)
