@@ -152,16 +152,18 @@ class EpsilonPath:
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
 
-        Where connectedness is not monotone in eps there may be other such values.
+        Where connectedness is not monotone in eps there may be other such values. A floor may keep
+        the graph connected at any eps: then eps is small beside what the floors of most rows add.
         """
         low, high = 0.0, np.inf
         eps = self._typical_eps()
         for _ in range(_MAX_SOLVES):
-            if _is_connected(self.at(eps, _UNDECIDED)):
+            rough = self.at(eps, _UNDECIDED)
+            if _is_connected(rough):
                 high = eps
             else:
                 low = eps
-            if high <= _CONNECTED * low:
+            if high <= _CONNECTED * low or (high == eps and _is_row_wise(rough)):
                 break
             if high == np.inf:
                 eps = 4 * low
@@ -256,6 +258,12 @@ class EpsilonPath:
 def _is_connected(solution: Solution) -> bool:
     graph = csr_array(solution.plan)
     return bool(connected_components(graph, directed=False, return_labels=False) == 1)
+
+
+def _is_row_wise(solution: Solution) -> bool:
+    """Whether the plan is that of its floors, as in `with_neighbors`, so that eps hardly matters."""
+    e, eps = solution.e, solution.problem.regularizer.eps
+    return e is not None and bool(np.median(e) >= eps / _SHARE_OF_ROWS)
 
 
 def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
