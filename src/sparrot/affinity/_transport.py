@@ -464,7 +464,8 @@ def _solve(
         floor = as_floor(min_neighbors, cost.n, hollow, options)
         if scale.n_neighbors is not None:
             if floor is not None:
-                raise InvalidInputError("give n_neighbors or min_neighbors, not both")
+                values = f"n_neighbors={scale.n_neighbors:g}, min_neighbors={min_neighbors!r}"
+                raise InvalidInputError(f"give n_neighbors or min_neighbors, not both, got {values}")
             floor = as_floor(scale.n_neighbors, cost.n, hollow, options, "n_neighbors")
         path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
         if scale.eps is not None:
