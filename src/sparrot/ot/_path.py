@@ -117,6 +117,14 @@ class EpsilonPath:
                 parameter="perplexity",
                 value=target,
             )
+        floor = self._problem.floor
+        if floor is not None and target <= floor.mean():
+            raise InvalidInputError(
+                f"must be more than the mean floor of {floor.mean():g} neighbors, got {target:g}",
+                parameter="perplexity",
+                value=target,
+                remedy=["raise it", "lower {min_neighbors}", "take {n_neighbors} alone"],
+            )
         log_eps, slope = self._pilot(target)
         try:
             log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)

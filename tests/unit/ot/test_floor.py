@@ -307,9 +307,11 @@ def test_the_smallest_connected_eps_is_found_also_where_all_are_connected(solver
 
 
 def test_a_perplexity_below_the_floor_cannot_be_had():
-    with pytest.raises(sparrot.InvalidInputError, match="perplexity cannot be had") as caught:
+    message = "more than the mean floor of 20 neighbors, got 8"
+    with pytest.raises(sparrot.InvalidInputError, match=message) as caught:
         sparrot.qot(points("gaussian", 150), perplexity=8, min_neighbors=20)
     assert caught.value.parameter == "perplexity"
+    assert "min_neighbors" in str(caught.value)
 
 
 def test_an_approximate_search_meets_the_floor():
