@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._types import FloatArray
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.ot._floor import worst
 from sparrot.ot._problem import Options, Problem, Solution, perplexities
 from sparrot.ot._solve import make_method
 
@@ -269,7 +270,7 @@ def _is_connected(solution: Solution) -> bool:
 
 
 def _is_row_wise(solution: Solution) -> bool:
-    """Whether the plan is that of its floors, as in `with_neighbors`, so that eps hardly matters."""
+    """Whether eps hardly matters beside the floors, as in `EpsilonPath.with_neighbors`."""
     e, eps = solution.e, solution.problem.regularizer.eps
     return e is not None and bool(np.median(e) >= eps / _SHARE_OF_ROWS)
 
@@ -328,10 +329,13 @@ def find_root(
 
 def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
     """What is wrong with the best iterate, and what applies to it."""
-    error, violation = solution.certificate.marginal_error, solution.certificate.violation
+    error, violation = worst(solution.certificate), solution.certificate.violation
     regularizer = solution.problem.regularizer
+    what = (
+        "marginal error" if solution.e is None else "largest error of a row, in its sum or floor,"
+    )
     problem = (
-        f"the marginal error is {error:.2e} after {len(solution.history)} steps of "
+        f"the {what} is {error:.2e} after {len(solution.history)} steps of "
         f"solver={solution.method!r}"
     )
     if violation == np.inf:
