@@ -146,7 +146,7 @@ def manufactured(n: int, seed: int = 0, n_cycles: int = 3):
 
 
 def manufactured_floor(n: int, seed: int = 0):
-    """A cost with a known solution under a floor: (C, eps, k, P, u, e).
+    """A cost with a known solution under a floor: (C, eps, k, P).
 
     As in `manufactured`, with entries `(u_i + u_j - C_ij) / (eps + (e_i + e_j) / 2)`. The rows of
     every other point are at their floor, with a multiplier; the others are above theirs.
@@ -157,7 +157,7 @@ def manufactured_floor(n: int, seed: int = 0):
     e = np.where(tight, rng.exponential(size=n), 0.0)
     k = np.maximum(effective(P) * np.where(tight, 1.0, 0.8), 1.0)
     C = np.where(P > 0, u[:, None] + u - (eps + (e[:, None] + e) / 2) * P, C)
-    return np.maximum(C, C.T), eps, k, P, u, e
+    return np.maximum(C, C.T), eps, k, P
 
 
 def path_graph(n: int) -> sp.csr_array:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
@@ -119,7 +119,7 @@ def test_self_loops_can_have_a_floor(solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("n", "seed"), [(8, 0), (40, 1), (150, 2), (150, 3)])
 def test_manufactured_solutions_are_found(n, seed, solver):
-    C, eps, k, P, u, e = manufactured_floor(n, seed)
+    C, eps, k, P = manufactured_floor(n, seed)
     a = sparrot.qot(C, eps / C.mean(), metric="precomputed", min_neighbors=k, solver=solver)
     assert np.abs(a.matrix.toarray() - P).max() <= 1e-6
     assert_floor_optimal(a, C, k)
@@ -260,9 +260,7 @@ def test_a_path_has_the_same_floor_at_every_eps(solver):
     X = outliers(150)
     C = half_squared(X)
     grid = [1.0, 0.1, 0.01, 0.3]
-    for eps, a in zip(
-        grid, sparrot.qot_path(X, grid, min_neighbors=4, solver=solver), strict=True
-    ):
+    for eps, a in zip(grid, sparrot.qot_path(X, grid, min_neighbors=4, solver=solver), strict=True):
         assert_floor_optimal(a, C, 4)
         alone = sparrot.qot(X, eps, min_neighbors=4)
         assert abs(a.matrix - alone.matrix).max() <= 1e-6
@@ -407,6 +405,7 @@ def test_an_error_carries_what_was_found(solver):
         a.certificate.marginal_error, a.certificate.floor_violation, a.certificate.complementarity
     )
     assert worst > 1e-8
+    assert f"the largest error of a row, in its sum or floor, is {worst:.2e}" in str(caught.value)
     assert caught.value.remedy
 
 
