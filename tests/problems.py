@@ -97,6 +97,33 @@ def assert_optimal(W, u, eps, C, *, hollow=True, tol=1e-8):
     assert np.abs(eps * A - np.maximum(score, 0)).max() <= rounding
 
 
+def assert_floor_optimal(a, C, k, *, hollow=True, tol=1e-8):
+    """The optimality conditions with a floor k on each row, by brute force over all entries.
+
+    Sufficient for the one optimum: the plan of (u, e), feasible, and `e_i (1 - k_i |W_i|^2) = 0`.
+    """
+    A, u, e, eps = a.matrix.toarray(), a.potential, a.row_eps, a.eps
+    k = np.broadcast_to(k, len(C))
+    rounding = 64 * np.finfo(np.float64).eps * (np.abs(C).max() + np.abs(u).max())
+    score = u[:, None] + u - C
+    if hollow:
+        np.fill_diagonal(score, -np.inf)
+    excess = k * np.square(A).sum(axis=1) - 1
+    assert e.min() >= 0
+    assert A.min() >= 0
+    assert np.array_equal(A, A.T)
+    assert not hollow or not A.diagonal().any()
+    assert np.abs(A.sum(axis=1) - 1).max() <= tol
+    assert np.abs((eps + (e[:, None] + e) / 2) * A - np.maximum(score, 0)).max() <= rounding
+    assert excess.max() <= tol
+    assert np.minimum(e / (eps + e), -excess).max() <= tol
+
+
+def effective(W) -> np.ndarray:
+    """The effective number of neighbors `1 / |W_i|^2` of each row."""
+    return 1 / np.square(W.toarray() if sp.issparse(W) else W).sum(axis=1)
+
+
 def manufactured(n: int, seed: int = 0, n_cycles: int = 3):
     """A cost with a known solution: (C, eps, P, u).
 
@@ -116,6 +143,21 @@ def manufactured(n: int, seed: int = 0, n_cycles: int = 3):
     C = np.maximum(C, C.T)  # symmetric to the last bit
     np.fill_diagonal(C, 0)
     return C, eps, P, u
+
+
+def manufactured_floor(n: int, seed: int = 0):
+    """A cost with a known solution under a floor: (C, eps, k, P).
+
+    As in `manufactured`, with entries `(u_i + u_j - C_ij) / (eps + (e_i + e_j) / 2)`. The rows of
+    every other point are at their floor, with a multiplier; the others are above theirs.
+    """
+    C, eps, P, u = manufactured(n, seed)
+    rng = np.random.default_rng(seed)
+    tight = np.arange(n) % 2 == 0
+    e = np.where(tight, rng.exponential(size=n), 0.0)
+    k = np.maximum(effective(P) * np.where(tight, 1.0, 0.8), 1.0)
+    C = np.where(P > 0, u[:, None] + u - (eps + (e[:, None] + e) / 2) * P, C)
+    return np.maximum(C, C.T), eps, k, P
 
 
 def path_graph(n: int) -> sp.csr_array:

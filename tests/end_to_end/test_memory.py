@@ -28,3 +28,19 @@ def test_the_streamed_entropic_plan_respects_its_budget():
     tracemalloc.stop()
     assert a.certificate.marginal_error <= 0.011
     assert peak < n * n * 8  # less than one dense matrix, the sparse result included
+
+
+def test_the_active_set_with_a_floor_never_holds_an_n_by_n_array():
+    n = 8000
+    X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+    X[::500] *= 20
+    sparrot.qot(X[:3000], 0.03, min_neighbors=5)  # compile before counting
+    tracemalloc.start()
+    a = sparrot.qot(X, 0.03, min_neighbors=5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert a.solver == "active-set"
+    assert a.certificate.exact
+    assert a.certificate.floor_violation <= 1e-8
+    assert a.row_eps.any()
+    assert peak < n * n  # a byte a pair: not even a mask

@@ -1,10 +1,11 @@
 """What must hold for every cost: the facts behind the robustness of the method."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings, strategies as st
 
 import sparrot
-from problems import assert_optimal, half_squared
+from problems import assert_floor_optimal, assert_optimal, effective, half_squared
 
 clouds = st.builds(
     lambda n, p, seed, scale: scale * np.random.default_rng(seed).standard_normal((n, p)),
@@ -16,12 +17,14 @@ clouds = st.builds(
 relative_eps = st.floats(0.02, 50.0)
 solvers = st.sampled_from(["newton", "active-set"])
 seeds = st.integers(0, 2**32 - 1)
+shares = st.floats(0.0, 0.9)  # of the way from one neighbor to all of them
 common = settings(max_examples=40, deadline=None)
 
 
-def plan(C, eps, solver="newton"):
-    """The plan for a cost and an absolute eps."""
-    return sparrot.project(-C / eps, solver=solver, tol=1e-10).matrix.toarray()
+def plan(C, eps, solver="newton", k=None):
+    """The plan for a cost, an absolute eps and a floor."""
+    a = sparrot.project(-C / eps, solver=solver, tol=1e-10, min_neighbors=k)
+    return a.matrix.toarray()
 
 
 @common
@@ -66,3 +69,59 @@ def test_the_order_of_the_points_only_permutes_the_plan(X, eps, seed):
     W = sparrot.qot(X, eps).matrix.toarray()
     V = sparrot.qot(X[order], eps, solver="active-set").matrix.toarray()
     assert np.abs(V - W[np.ix_(order, order)]).max() <= 1e-6
+
+
+def floor(share, n):
+    """A floor between one and all n - 1 others."""
+    return 1 + share * (n - 2)
+
+
+@common
+@given(X=clouds, eps=relative_eps, share=shares, solver=solvers)
+def test_every_result_with_a_floor_is_optimal(X, eps, share, solver):
+    k = floor(share, len(X))
+    a = sparrot.qot(X, eps, min_neighbors=k, solver=solver)
+    assert_floor_optimal(a, half_squared(X), k)
+
+
+@common
+@given(X=clouds, eps=relative_eps, share=shares, seed=seeds, solver=solvers)
+def test_with_a_floor_a_shift_for_each_point_changes_nothing(X, eps, share, seed, solver):
+    C = half_squared(X)
+    k = floor(share, len(X))
+    s = C.mean() * np.random.default_rng(seed).exponential(size=len(X))
+    moved = plan(C + s[:, None] + s, eps * C.mean(), solver, k)
+    assert np.abs(moved - plan(C, eps * C.mean(), k=k)).max() <= 1e-6
+
+
+@common
+@given(X=clouds, eps=relative_eps, share=shares, seed=seeds, size=st.floats(1e-3, 10.0))
+def test_with_a_floor_the_plan_is_a_contraction_of_the_cost(X, eps, share, seed, size):
+    C = half_squared(X)
+    k = floor(share, len(X))
+    E = np.random.default_rng(seed).standard_normal(C.shape)
+    E = size * C.mean() * (E + E.T)
+    np.fill_diagonal(E, 0)
+    eps = eps * C.mean()
+    change = np.linalg.norm(plan(C, eps, k=k) - plan(C + E, eps, k=k))
+    assert change <= np.linalg.norm(E) / eps * (1 + 1e-6) + 1e-8 * len(X)
+
+
+@common
+@given(X=clouds, eps=relative_eps, share=shares, seed=seeds, solver=solvers)
+def test_no_row_is_below_its_floor(X, eps, share, seed, solver):
+    low = 1 + np.random.default_rng(seed).random(len(X)) * share * (len(X) - 2)
+    high = 1 + 1.1 * (low - 1)
+    for k in (low, high):
+        a = sparrot.qot(X, eps, min_neighbors=k, solver=solver)
+        assert (effective(a.matrix) >= k * (1 - 1e-8)).all()
+
+
+@common
+@given(X=clouds, eps=relative_eps, share=shares, factor=st.floats(1e-8, 1e8), solver=solvers)
+def test_with_a_floor_the_scale_of_the_costs_changes_nothing(X, eps, share, factor, solver):
+    C = half_squared(X)
+    arguments = {"metric": "precomputed", "min_neighbors": floor(share, len(X)), "solver": solver}
+    a, b = (sparrot.qot(s * C, eps, tol=1e-10, **arguments) for s in (1.0, factor))
+    assert abs(a.matrix - b.matrix).max() <= 1e-6
+    assert b.eps / a.eps == pytest.approx(factor)

@@ -68,7 +68,8 @@ class Affinity:
     min_neighbors : (n,) the effective neighbors that each row has at least; None without a floor.
     q : 0 for QOT, 1 for EOT, and between for Tsallis.
     certificate : marginal error and violation: why this is the optimum.
-    history : the marginal error before each Newton step (or round of projections), last solve.
+    history : the marginal error before each Newton step (or round of projections), last solve; with
+        a floor, the largest of the errors of its certificate.
     hollow : whether the diagonal is constrained to zero.
     solver : the solver that ran.
     n_solves : how many problems were solved to find eps.

@@ -113,7 +113,8 @@ def qot(
     hollow : forbid self-loops. They undo the robustness to noise; `False` is for comparison.
     solver : `"newton"` (dense, for small n), `"active-set"` (sparse, no n x n array),
         `"alternating"` (dense and slow, a referee), or `"auto"`.
-    tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`.
+    tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`; with a floor also the largest
+        :math:`k_i |W_i|^2 - 1` and the complementarity error.
     max_iter : limit on Newton steps (or rounds of alternating projections) on all points.
     potential : where to start, in the units of C: the potential of an earlier result.
     n_jobs : threads; all cores by default. The result does not depend on it.
@@ -136,7 +137,7 @@ def qot(
     Returns
     -------
     Affinity
-        With `matrix`, `potential`, `eps`, `certificate` and `check`.
+        With `matrix`, `potential`, `eps`, `certificate` and `check`; with a floor also `row_eps`.
 
     Raises
     ------
@@ -174,6 +175,12 @@ def qot(
     >>> b = sparrot.qot(X, perplexity=20)
     >>> float(sparrot.perplexity(b.matrix).mean().round())
     20.0
+    >>> c = sparrot.qot(X, 0.1, min_neighbors=5)
+    >>> [bool(((1 / W.power(2).sum(axis=1)) > 4.999).all()) for W in (a.matrix, c.matrix)]
+    [False, True]
+    >>> d = c.eps + (c.row_eps[0] + c.row_eps[1]) / 2
+    >>> bool(np.isclose(c.matrix[0, 1], max(0, c.potential[0] + c.potential[1] - C) / d))
+    True
     """
     return _solve(
         as_points(X, as_public_metric(metric)),
@@ -270,7 +277,8 @@ def project(
     """Project any symmetric matrix onto the (hollow) symmetric bistochastic matrices.
 
     The Frobenius projection: the minimizer of `|A - K|_F` over `A >= 0, A = A', A1 = 1` and, if
-    `hollow`, `diag A = 0`. The solution is `W_ij = [u_i + u_j + K_ij]_+`.
+    `hollow`, `diag A = 0`. The solution is `W_ij = [u_i + u_j + K_ij]_+`, divided by
+    `1 + (e_i + e_j) / 2` with the `row_eps` e of a floor.
 
     Parameters
     ----------
@@ -464,10 +472,9 @@ def _solve(
         floor = as_floor(min_neighbors, cost.n, hollow, options)
         if scale.n_neighbors is not None:
             if floor is not None:
+                values = f"n_neighbors={scale.n_neighbors:g}, min_neighbors={min_neighbors!r}"
                 raise InvalidInputError(
-                    "gives every row its neighbors, and min_neighbors was given as well",
-                    parameter="n_neighbors",
-                    value=scale.n_neighbors,
+                    f"give n_neighbors or min_neighbors, not both, got {values}",
                     remedy="leave out one of them",
                 )
             floor = as_floor(scale.n_neighbors, cost.n, hollow, options, "n_neighbors")
@@ -684,7 +691,7 @@ class QOT(TransportEstimator):
     potential_ : (n,) dual potential in the units of the cost.
     eps_ : eps in the same units.
     certificate_ : `sparrot.Certificate` of optimality.
-    result_ : the `sparrot.Affinity` with all of these.
+    result_ : the `sparrot.Affinity` with all of these, and with the `row_eps` of a floor.
     n_iter_ : Newton steps of the last solve.
     n_features_in_ : number of columns seen by `fit`.
 

@@ -332,7 +332,7 @@ class Ceilings:
 
         if isinstance(dual, SparseFloorDual):
             u, self._e = sweep(dual, u, self._e)
-            over = np.flatnonzero(u > self._r).astype(np.int32)
+            over = np.flatnonzero((u > self._r) | dual.too_few).astype(np.int32)
             if len(over):  # Newton would be in vain
                 return NewtonResult(u, 0.0, ()), over
             result, self._e = solve_floor(dual, u, self._e, tol, budget.left, report)

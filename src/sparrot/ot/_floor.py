@@ -296,6 +296,11 @@ class SparseFloorDual:
         self._w, self._h = np.empty(n_entries), np.empty(n_entries)
         self._degree = np.empty(n, np.int64)
 
+    @property
+    def too_few(self) -> BoolArray:
+        """Rows with fewer pairs than their floor: only a ghost could take the rest."""
+        return np.diff(self._support.indptr) < self._k
+
     def state(self, u: FloatArray, e: FloatArray) -> FloorState:
         """Evaluate by blocks of rows."""
         from sparrot._kernels import floor_rows

@@ -121,6 +121,14 @@ class EpsilonPath:
                 parameter="perplexity",
                 value=target,
             )
+        floor = self._problem.floor
+        if floor is not None and target <= floor.mean():
+            raise InvalidInputError(
+                f"must be more than the mean floor of {floor.mean():g} neighbors, got {target:g}",
+                parameter="perplexity",
+                value=target,
+                remedy=["raise it", "lower {min_neighbors}", "take {n_neighbors} alone"],
+            )
         log_eps, slope = self._pilot(target)
         try:
             log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)
@@ -159,16 +167,18 @@ class EpsilonPath:
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
 
-        Where connectedness is not monotone in eps there may be other such values.
+        Where connectedness is not monotone in eps there may be other such values. A floor may keep
+        the graph connected at any eps: then eps is small beside what the floors of most rows add.
         """
         low, high = 0.0, np.inf
         eps = self._typical_eps()
         for _ in range(_MAX_SOLVES):
-            if _is_connected(self.at(eps, _SEARCH_TOL)):
+            rough = self.at(eps, _SEARCH_TOL)
+            if _is_connected(rough):
                 high = eps
             else:
                 low = eps
-            if high <= _CONNECTED * low:
+            if high <= _CONNECTED * low or (high == eps and _is_row_wise(rough)):
                 break
             if high == np.inf:
                 eps = 4 * low
@@ -265,6 +275,12 @@ def _is_connected(solution: Solution) -> bool:
     return bool(connected_components(graph, directed=False, return_labels=False) == 1)
 
 
+def _is_row_wise(solution: Solution) -> bool:
+    """Whether eps hardly matters beside the floors, as in `EpsilonPath.with_neighbors`."""
+    e, eps = solution.e, solution.problem.regularizer.eps
+    return e is not None and bool(np.median(e) >= eps / _SHARE_OF_ROWS)
+
+
 def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
     """On the line through the last two (log n, log eps), no steeper than in one dimension."""
     (x, y), slope = known[-1], 0.0
@@ -319,10 +335,13 @@ def find_root(
 
 def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
     """What is wrong with the best iterate, and what applies to it."""
-    error, violation = solution.certificate.marginal_error, solution.certificate.violation
+    error, violation = solution.certificate.largest_error, solution.certificate.violation
     regularizer = solution.problem.regularizer
+    what = (
+        "marginal error" if solution.e is None else "largest error of a row, in its sum or floor,"
+    )
     problem = (
-        f"the marginal error is {error:.2e} after {len(solution.history)} steps of the solver "
+        f"the {what} is {error:.2e} after {len(solution.history)} steps of the solver "
         f"{solution.method!r}"
     )
     if violation == np.inf:

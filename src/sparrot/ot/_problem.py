@@ -221,7 +221,8 @@ class Certificate:
 
     The plan `W_ij = [u_i + u_j - C_ij]_+ / eps` solves the problem if and only if every row sums to
     one and no pair that was left out has a positive score. (A duality gap would say no more: for
-    any u it equals `2 u'(W1 - 1)`.)
+    any u it equals `2 u'(W1 - 1)`.) With a floor the plan is
+    `[u_i + u_j - C_ij]_+ / (eps + (e_i + e_j) / 2)`, and two more numbers must vanish.
 
     Attributes
     ----------
@@ -237,7 +238,7 @@ class Certificate:
     floor_violation : with a floor on the effective number of neighbors, `max_i k_i |W_i|^2 - 1`, or
         zero if no row is below its floor.
     complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row
-        that has more neighbors than its floor must not have a `row_eps`.
+        that has more neighbors than its floor must not have a multiplier e, its `row_eps`.
     """
 
     marginal_error: float
@@ -264,8 +265,9 @@ class Solution:
     u : the potential.
     plan : the matrix `g([u_i + u_j - C_ij]_+) / mass`, or the dense plan of an entropic problem.
     certificate : why the plan is optimal.
-    history : the marginal error before each Newton step (or round of alternating projections).
-    converged : whether the marginal error met the tolerance and, unless the search was approximate,
+    history : the marginal error before each Newton step (or round of alternating projections); with
+        a floor, the largest of all errors.
+    converged : whether the errors met the tolerance and, unless the search was approximate,
         no pair is violated.
     method : the name of the method.
     e : (n,) multipliers of a floor, None without one.

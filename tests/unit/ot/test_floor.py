@@ -1,0 +1,610 @@
+"""A floor on the effective number of neighbors of every row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer
+
+import sparrot
+from problems import (
+    assert_floor_optimal,
+    effective,
+    half_squared,
+    manufactured_floor,
+    points,
+)
+from sparrot.ot._floor import transform_rows
+
+
+def outliers(n, p=5):
+    """A Gaussian cloud of which one point in 25 is far out."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, p))
+    X[:: n // (n // 25)] *= rng.uniform(5, 40, len(X[:: n // (n // 25)]))[:, None]
+    return X
+
+
+def far_clusters(n):
+    rng = np.random.default_rng(4)
+    return np.vstack([rng.standard_normal((n // 2, 4)), 60 + rng.standard_normal((n - n // 2, 4))])
+
+
+CLOUDS = {
+    "gaussian": points("gaussian", 150),
+    "outliers": outliers(150),
+    "duplicates": points("duplicates", 150),
+    "cauchy": points("cauchy", 150),
+    "two far clusters": far_clusters(150),
+    "three far points": points("two-clusters", 150),
+    "one far point": points("far-point", 150),
+    "digits": points("digits", 150),
+}
+SOLVERS = ("newton", "active-set")
+FAR_PAIRS = np.array([[0.0, 0.0], [1.0, 0.0], [100.0, 0.0], [101.0, 0.0]])
+
+
+# The optimum
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"eps": 0.1, "min_neighbors": 5},
+        {"eps": 1e-3, "min_neighbors": 3},
+        {"eps": 0.02, "min_neighbors": 60},
+        {"perplexity": 8, "min_neighbors": 6},
+        {"n_neighbors": 15},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_every_result_is_optimal(name, solver, arguments):
+    X = CLOUDS[name]
+    k = arguments.get("min_neighbors", arguments.get("n_neighbors"))
+    a = sparrot.qot(X, solver=solver, **arguments)
+    assert_floor_optimal(a, half_squared(X), k)
+    assert np.array_equal(a.min_neighbors, np.full(len(X), k))
+    if "perplexity" in arguments:
+        assert a.perplexity == pytest.approx(8, rel=0.01)
+    if "eps" in arguments:
+        assert a.relative_eps == pytest.approx(arguments["eps"], rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "euclidean"])
+def test_every_metric_can_have_a_floor(metric, solver):
+    X = points("gaussian", 120)
+    C = cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric))
+    a = sparrot.qot(X, 0.1, metric=metric, min_neighbors=5, solver=solver)
+    assert_floor_optimal(a, (C + C.T) / 2, 5)
+    b = sparrot.qot((C + C.T) / 2, 0.1, metric="precomputed", min_neighbors=5, solver=solver)
+    assert abs(a.matrix - b.matrix).max() <= 1e-7
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_each_point_may_have_a_floor_of_its_own(solver):
+    X = outliers(150)
+    k = np.random.default_rng(0).uniform(1, 40, 150)
+    a = sparrot.qot(X, 0.01, min_neighbors=k, solver=solver)
+    assert_floor_optimal(a, half_squared(X), k)
+    assert np.array_equal(a.min_neighbors, k)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_point_may_have_all_others_as_neighbors(solver):
+    X = points("gaussian", 40)
+    k = np.full(40, 3.0)
+    k[7] = 39
+    a = sparrot.qot(X, 0.1, min_neighbors=k, solver=solver)
+    row = np.where(np.arange(40) == 7, 0, 1 / 39)
+    # |W_i - 1/39|^2 = |W_i|^2 - 1/39 is as small as the floor is met: to 1e-8 of 1/39
+    assert np.linalg.norm(a.matrix.toarray()[7] - row) <= np.sqrt(3e-8 / 39)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_self_loops_can_have_a_floor(solver):
+    X = points("gaussian", 150)
+    a = sparrot.qot(X, 0.1, hollow=False, min_neighbors=5, solver=solver)
+    assert_floor_optimal(a, half_squared(X), 5, hollow=False)
+    assert a.matrix.diagonal().max() > 0
+    b = sparrot.qot(X, 0.1, hollow=False, min_neighbors=150, solver=solver)
+    assert np.abs(b.matrix.toarray() - 1 / 150).max() <= 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("n", "seed"), [(8, 0), (40, 1), (150, 2), (150, 3)])
+def test_manufactured_solutions_are_found(n, seed, solver):
+    C, eps, k, P = manufactured_floor(n, seed)
+    a = sparrot.qot(C, eps / C.mean(), metric="precomputed", min_neighbors=k, solver=solver)
+    assert np.abs(a.matrix.toarray() - P).max() <= 1e-6
+    assert_floor_optimal(a, C, k)
+    assert (a.row_eps[1::2] <= 1e-6 * eps).all()
+    assert (a.row_eps[::2][k[::2] > 1] > 0).any()
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # as accurate as it can be
+@pytest.mark.parametrize("eps", [1.0, 0.1])
+@pytest.mark.parametrize("name", ["gaussian", "outliers", "cauchy"])
+def test_a_general_convex_solver_agrees(name, eps):
+    cp = pytest.importorskip("cvxpy")
+    n = 30
+    X = CLOUDS[name][:n]
+    C = half_squared(X)
+    k = np.linspace(2, 12, n)
+    i, j = np.triu_indices(n, 1)
+    x = cp.Variable(len(i), nonneg=True)  # the entries above the diagonal
+    rows = [np.flatnonzero((i == row) | (j == row)) for row in range(n)]
+    problem = cp.Problem(
+        cp.Minimize((C[i, j] / C.mean()) @ x + eps * cp.sum_squares(x) / 2),
+        [cp.sum(x[row]) == 1 for row in rows]
+        + [cp.norm(x[row]) <= k[r] ** -0.5 for r, row in enumerate(rows)],
+    )
+    exact = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+    problem.solve(solver=cp.CLARABEL, **exact)
+    a = sparrot.qot(X, eps, min_neighbors=k, tol=1e-10)
+    assert np.abs(x.value - a.matrix.toarray()[i, j]).max() <= 1e-6
+
+
+@pytest.mark.parametrize("arguments", [{"eps": 0.1, "min_neighbors": 5}, {"n_neighbors": 15}])
+@pytest.mark.parametrize("name", ["gaussian", "swiss-roll", "digits"])
+def test_dense_and_sparse_agree(name, arguments):
+    X = points(name, 300)
+    a, b = (sparrot.qot(X, solver=solver, tol=1e-10, **arguments) for solver in SOLVERS)
+    if "eps" not in arguments:  # which the two searches find to a fifth
+        b = sparrot.qot(X, a.relative_eps, min_neighbors=15, solver="active-set", tol=1e-10)
+    assert (a.solver, b.solver) == SOLVERS
+    assert abs(a.matrix - b.matrix).max() <= 1e-7
+
+
+# Small cases that are known
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("n", [2, 3, 4, 10, 60])
+def test_as_many_neighbors_as_there_are_points_are_uniform(n, solver):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    uniform = (1 - np.eye(n)) / (n - 1)
+    for a in (
+        sparrot.qot(X, min_neighbors=n - 1, solver=solver),
+        sparrot.qot(X, n_neighbors=n - 1, solver=solver),
+        sparrot.project(X @ X.T, min_neighbors=n - 1, solver=solver),
+    ):
+        assert np.abs(a.matrix.toarray() - uniform).max() <= 1e-6
+        assert a.certificate.exact
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("k", [1, 1.5, 2])
+def test_three_points_leave_no_choice(k, solver):
+    X = np.array([[0.0], [1.0], [5.0]])
+    W = sparrot.qot(X, 0.1, min_neighbors=k, solver=solver).matrix.toarray()
+    assert np.abs(W - (1 - np.eye(3)) / 2).max() <= 1e-7
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("eps", [1.0, 0.1, 0.001])
+@pytest.mark.parametrize("k", [1.01, 2, 2.9])
+def test_two_far_pairs_must_link(k, eps, solver):
+    assert sparrot.qot(FAR_PAIRS, 0.001).components == 2
+    a = sparrot.qot(FAR_PAIRS, eps, min_neighbors=k, solver=solver)
+    assert a.components == 1
+    assert_floor_optimal(a, half_squared(FAR_PAIRS), k)
+    assert (effective(a.matrix) >= k * (1 - 1e-8)).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_four_points_are_as_computed_by_hand(solver):
+    """Rows (a, b, c) with costs (0, 1, 2): symmetric, so that every row is the same problem.
+
+    With u for all, d = eps + e and a > b > c > 0: (2u, 2u - 1, 2u - 2) / d sum to one, 6u - 3 = d,
+    so the row is 1/3 + (1, 0, -1) / d and its squares sum to 1/3 + 2 / d^2.
+    """
+    C = np.array([[0.0, 0, 1, 2], [0, 0, 2, 1], [1, 2, 0, 0], [2, 1, 0, 0]])
+    k = 2.5
+    a = sparrot.qot(C, 1.0, metric="precomputed", min_neighbors=k, solver=solver)
+    d = np.sqrt(2 / (1 / k - 1 / 3))
+    assert a.row_eps.mean() == pytest.approx(d - C.mean(), rel=1e-6)  # each alone is not unique
+    assert a.matrix.toarray()[0] == pytest.approx([0, 1 / 3 + 1 / d, 1 / 3, 1 / 3 - 1 / d])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", ["gaussian", "outliers", "two far clusters"])
+def test_a_floor_of_one_is_no_floor(name, solver):
+    X = CLOUDS[name]
+    a, b = (sparrot.qot(X, 0.3, solver=solver, min_neighbors=k) for k in (1, None))
+    assert abs(a.matrix - b.matrix).max() <= 1e-7
+    assert_floor_optimal(a, half_squared(X), 1)
+    assert not a.row_eps[effective(a.matrix) > 1 + 1e-6].any()  # a pair of weight one may have some
+    assert b.row_eps is None
+    assert b.min_neighbors is None
+
+
+def test_a_floor_that_all_rows_meet_changes_nothing():
+    X = points("gaussian", 200)
+    plain = sparrot.qot(X)
+    a = sparrot.qot(X, min_neighbors=0.99 * effective(plain.matrix).min())
+    assert abs(a.matrix - plain.matrix).max() <= 1e-7
+    assert not a.row_eps.any()
+
+
+def test_outliers_no_longer_fall_off():
+    X = outliers(500)
+    assert sparrot.qot(X, perplexity=10).components > 1
+    a = sparrot.qot(X, perplexity=10, min_neighbors=5)
+    assert a.components == 1
+    assert effective(a.matrix).min() >= 5 * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "outliers", "digits", "two far clusters"])
+def test_k_means_k(name):
+    X = CLOUDS[name]
+    a = sparrot.qot(X, n_neighbors=10)
+    k = effective(a.matrix)
+    assert k.min() >= 10 * (1 - 1e-8)
+    assert np.median(k) <= 10.01
+    assert a.relative_eps > 0
+    again = sparrot.qot(X, a.relative_eps, min_neighbors=10)
+    assert abs(again.matrix - a.matrix).max() <= 1e-6
+
+
+# Whatever else an affinity can do
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_path_has_the_same_floor_at_every_eps(solver):
+    X = outliers(150)
+    C = half_squared(X)
+    grid = [1.0, 0.1, 0.01, 0.3]
+    for eps, a in zip(grid, sparrot.qot_path(X, grid, min_neighbors=4, solver=solver), strict=True):
+        assert_floor_optimal(a, C, 4)
+        alone = sparrot.qot(X, eps, min_neighbors=4)
+        assert abs(a.matrix - alone.matrix).max() <= 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_projection_can_have_a_floor(solver):
+    X = points("gaussian", 100)
+    K = X @ X.T
+    a = sparrot.project(K, min_neighbors=7, solver=solver)
+    assert a.eps == pytest.approx(1)
+    assert_floor_optimal(replace(a, eps=1.0), -K, 7)
+    C = K.max() - K
+    np.fill_diagonal(C, 0)
+    b = sparrot.qot(C, 1 / C.mean(), metric="precomputed", min_neighbors=7)
+    assert abs(a.matrix - b.matrix).max() <= 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_potential_to_start_from_saves_steps_and_gives_the_same(solver):
+    X = outliers(400)
+    arguments = {"eps": 0.05, "min_neighbors": 6, "solver": solver}
+    a = sparrot.qot(X, **arguments)
+    b = sparrot.qot(X, potential=a.potential, **arguments)
+    far = sparrot.qot(X, potential=np.full(400, 1e3), **arguments)
+    for other in (b, far):
+        assert abs(a.matrix - other.matrix).max() <= 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_smallest_connected_eps_is_found_also_where_all_are_connected(solver):
+    X = np.random.default_rng(0).standard_normal((300, 5))
+    a = sparrot.qot(X, "connected", min_neighbors=5, solver=solver)
+    assert a.components == 1
+    assert_floor_optimal(a, half_squared(X), 5)
+    assert a.relative_eps < 0.05
+    assert a.n_solves <= 8
+    two = sparrot.qot(CLOUDS["two far clusters"], "connected", min_neighbors=5, solver=solver)
+    assert two.components == 1
+    below = sparrot.qot(CLOUDS["two far clusters"], two.relative_eps / 1.03, min_neighbors=5)
+    assert below.components == 2
+
+
+def test_a_perplexity_below_the_floor_cannot_be_had():
+    message = "more than the mean floor of 20 neighbors, got 8"
+    with pytest.raises(sparrot.InvalidInputError, match=message) as caught:
+        sparrot.qot(points("gaussian", 150), perplexity=8, min_neighbors=20)
+    assert caught.value.parameter == "perplexity"
+    assert "min_neighbors" in str(caught.value)
+
+
+def test_an_approximate_search_meets_the_floor():
+    X = points("gaussian", 900)[:, :6]
+    neighbors = KNeighborsTransformer(n_neighbors=30)
+    a = sparrot.qot(X, 0.1, min_neighbors=8, search="approximate", neighbors=neighbors)
+    assert not a.certificate.exact
+    assert a.certificate.marginal_error <= 1e-8
+    assert effective(a.matrix).min() >= 8 * (1 - 1e-8)
+    exact = sparrot.qot(X, 0.1, min_neighbors=8)
+    assert abs(a.matrix - exact.matrix).sum(axis=1).mean() < 0.05
+
+
+@pytest.mark.parametrize("arguments", [{"eps": 0.05, "min_neighbors": 8}, {"n_neighbors": 15}])
+def test_the_number_of_threads_does_not_matter(arguments):
+    X = outliers(1000)
+    one, two, three = (
+        sparrot.qot(X, n_jobs=n, solver="active-set", **arguments) for n in (1, 2, 3)
+    )
+    assert one.row_eps.any()
+    for other in (two, three):
+        assert one.potential.tobytes() == other.potential.tobytes()
+        assert one.row_eps.tobytes() == other.row_eps.tobytes()
+        assert one.matrix.data.tobytes() == other.matrix.data.tobytes()
+        assert np.array_equal(one.matrix.indices, other.matrix.indices)
+
+
+def test_the_order_of_the_points_only_permutes():
+    X = outliers(300)
+    k = np.linspace(2, 9, 300)
+    order = np.random.default_rng(0).permutation(300)
+    a = sparrot.qot(X, 0.05, min_neighbors=k)
+    for solver in SOLVERS:
+        b = sparrot.qot(X[order], 0.05, min_neighbors=k[order], solver=solver)
+        assert np.array_equal(b.min_neighbors, k[order])
+        assert abs(a.matrix[order][:, order] - b.matrix).max() <= 1e-6
+
+
+def test_inputs_are_not_changed_and_results_are_read_only():
+    X, k = outliers(100), np.full(100, 4.0)
+    before = X.copy()
+    a = sparrot.qot(X, 0.1, min_neighbors=k)
+    assert np.array_equal(X, before)
+    k[:] = 7
+    assert (a.min_neighbors == 4).all()
+    for vector in (a.row_eps, a.min_neighbors):
+        with pytest.raises(ValueError, match="read-only"):
+            vector[0] = 1
+
+
+# Certificates
+
+
+def test_the_certificate_is_what_a_check_finds():
+    X = outliers(200)
+    a = sparrot.qot(X, 0.1, min_neighbors=5)
+    found = a.check(X)
+    for certificate in (a.certificate, found):
+        assert certificate.marginal_error <= 1e-8
+        assert certificate.floor_violation <= 1e-8
+        assert certificate.complementarity <= 1e-8
+    assert found.violation <= 1e-10
+    assert found.floor_violation == pytest.approx(a.certificate.floor_violation, abs=1e-12)
+
+
+def test_a_check_sees_what_is_wrong():
+    X = outliers(200)
+    a = sparrot.qot(X, 0.1, min_neighbors=5)
+    bound = np.flatnonzero(a.row_eps)
+    assert 0 < len(bound) < 200
+    less = a.row_eps.copy()
+    less[bound[0]] = 0  # a multiplier that is not the one of the plan
+    assert replace(a, row_eps=less).check(X).violation > 1e-3 * a.eps
+    more = a.min_neighbors * 1.5  # a floor that is not met
+    assert replace(a, min_neighbors=more).check(X).floor_violation > 0.1
+    lower = a.min_neighbors * 0.8  # one that is not needed, with a multiplier all the same
+    assert replace(a, min_neighbors=lower).check(X).complementarity > 0.1
+    plain = sparrot.qot(X, 0.1)
+    asked = replace(plain, row_eps=np.zeros(200), min_neighbors=a.min_neighbors)
+    assert asked.check(X).floor_violation > 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_error_carries_what_was_found(solver):
+    X = outliers(200)
+    with pytest.raises(sparrot.NotConvergedError) as caught:
+        sparrot.qot(X, 0.01, min_neighbors=8, max_iter=1, solver=solver)
+    a = caught.value.result
+    assert isinstance(a, sparrot.Affinity)
+    assert a.row_eps.shape == (200,)
+    assert np.array_equal(a.min_neighbors, np.full(200, 8))
+    worst = max(
+        a.certificate.marginal_error, a.certificate.floor_violation, a.certificate.complementarity
+    )
+    assert worst > 1e-8
+    assert f"the largest error of a row, in its sum or floor, is {worst:.2e}" in str(caught.value)
+    assert caught.value.remedy
+
+
+# Files
+
+
+def assert_same_floor(a, b):
+    assert abs(a.matrix - b.matrix).max() == 0
+    for name in ("potential", "row_eps", "min_neighbors"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert a.certificate == b.certificate
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
+def test_what_is_saved_is_loaded_and_resumed(tmp_path, suffix):
+    if suffix == ".h5ad":
+        pytest.importorskip("anndata")
+    X = outliers(100)
+    a = sparrot.qot(X, 0.1, min_neighbors=np.linspace(2, 6, 100))
+    sparrot.save(a, tmp_path / f"a{suffix}")
+    b = sparrot.load(tmp_path / f"a{suffix}")
+    assert_same_floor(a, b)
+    assert b.check(X).violation <= 1e-9
+    with pytest.raises(ValueError, match="read-only"):
+        b.row_eps[0] = 1
+    model = sparrot.resume(b, X)
+    expected = sparrot.QOT(0.1, min_neighbors=np.linspace(2, 6, 100)).fit(X)
+    new = X[:20] + 0.1
+    assert abs(model.transform(new) - expected.transform(new)).max() <= 1e-7
+    assert abs(model.transform(X[5:9]) - a.matrix[5:9]).max() <= 1e-7
+    with pytest.raises(sparrot.InvalidInputError, match="is not the data of this affinity"):
+        sparrot.resume(b, X + np.arange(5) * X)
+
+
+@pytest.mark.parametrize("name", ["row_eps", "min_neighbors"])
+def test_a_vector_of_another_length_is_refused(tmp_path, name):
+    a = sparrot.qot(outliers(100), 0.1, min_neighbors=3)
+    sparrot.save(a, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "b.npz", **(arrays | {name: np.ones(99)}))
+    with pytest.raises(sparrot.InvalidInputError, match=name):
+        sparrot.load(tmp_path / "b.npz")
+
+
+def test_scanpy_holds_it_all(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    pytest.importorskip("scanpy")
+    X = outliers(120)
+    adata = anndata.AnnData(X.astype(np.float32))
+    sparrot.sc.neighbors(adata, perplexity=10, min_neighbors=4, use_rep="X")
+    a = sparrot.qot(adata.X, perplexity=10, min_neighbors=4)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    for b in (
+        sparrot.sc.affinity(adata),
+        sparrot.sc.affinity(again),
+        sparrot.load(tmp_path / "cells.h5ad"),
+    ):
+        assert_same_floor(a, b)
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
+    class InterruptedTestError(Exception):
+        pass
+
+    X = outliers(800)
+    path = tmp_path / "run.npz"
+    stages = []
+
+    def stop_after_the_first_round(progress):
+        if path.exists():
+            raise InterruptedTestError
+
+    arguments = {"eps": 0.1, "min_neighbors": 6, "checkpoint": path}
+    with pytest.raises(InterruptedTestError):
+        sparrot.qot(X, progress=stop_after_the_first_round, **arguments)
+    a = sparrot.qot(X, progress=lambda progress: stages.append(progress.stage), **arguments)
+    assert "extending" not in stages  # it did not begin again
+    b = sparrot.qot(X, 0.1, min_neighbors=6)
+    assert abs(a.matrix - b.matrix).max() <= 1e-6
+    assert a.check(X).floor_violation <= 1e-8
+    c = sparrot.qot(X, 0.1, checkpoint=path)  # without a floor: the pairs serve that too
+    assert abs(c.matrix - sparrot.qot(X, 0.1).matrix).max() <= 1e-6
+
+
+# New points
+
+
+@pytest.mark.parametrize("name", ["gaussian", "outliers", "one far point", "two far clusters"])
+def test_training_points_get_their_own_rows_back(name):
+    X = CLOUDS[name]
+    k = np.linspace(3, 9, len(X))
+    model = sparrot.QOT(0.1, min_neighbors=k, tol=1e-10).fit(X)
+    some = [3, 60, len(X) - 1]
+    assert np.abs((model.transform(X[some]) - model.affinity_[some]).toarray()).max() <= 1e-6
+    assert (model.transform(X) != model.affinity_).nnz == 0
+
+
+@pytest.mark.parametrize("arguments", [{"eps": 0.1, "min_neighbors": 7}, {"n_neighbors": 7}])
+def test_new_rows_sum_to_one_and_meet_their_floor(arguments):
+    X = outliers(200)
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((50, 5)) * rng.choice([0.5, 1, 30, 1e3], (50, 1))
+    model = clone(sparrot.QOT(**arguments)).fit(X)
+    e, u, eps = model.result_.row_eps, model.potential_, model.eps_
+    rows = model.transform(Y).toarray()
+    assert rows.min() >= 0
+    assert rows.sum(axis=1) == pytest.approx(1, abs=1e-9)
+    assert effective(rows).min() >= 7 * (1 - 1e-8)
+    # The row of (v, f): two entries of the support give both, all others must follow.
+    C = cdist(Y, X, "sqeuclidean") / 2
+    for w, c in zip(rows, C, strict=True):
+        on = np.flatnonzero(w > 1e-9)
+        system = np.stack([np.ones(len(on)), -w[on] / 2], axis=1)
+        right = (eps + e[on] / 2) * w[on] - u[on] + c[on]
+        (v, f), *_ = np.linalg.lstsq(system, right, rcond=None)
+        rounding = 1e-9 * (c.max() + np.abs(u).max())
+        assert np.abs(system @ (v, f) - right).max() <= rounding
+        assert (v + u - c)[w == 0].max() <= rounding
+        assert f >= -rounding
+        assert f <= 1e-4 * eps or effective(w[None])[0] == pytest.approx(7, rel=1e-8)
+
+
+def test_new_points_have_the_median_floor():
+    X = points("gaussian", 100)
+    k = np.where(np.arange(100) < 30, 2.0, 12.0)
+    model = sparrot.QOT(0.01, min_neighbors=k).fit(X)
+    rows = model.transform(X[:10] + 0.05)
+    assert effective(rows) == pytest.approx(12, rel=1e-6)
+
+
+def test_the_transform_of_a_row_is_the_least_change_that_meets_the_floor():
+    rng = np.random.default_rng(0)
+    S, e = rng.standard_normal((30, 12)), rng.exponential(size=12)
+    k = rng.uniform(1, 5, 30)
+    v, f = transform_rows(S, e, 0.05, k, np.zeros(30))
+    W = np.maximum(v[:, None] + S, 0) / (0.05 + (f[:, None] + e) / 2)
+    assert W.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert (effective(W) >= k * (1 - 1e-9)).all()
+    assert effective(W)[f > 0] == pytest.approx(k[f > 0], rel=1e-9)
+    assert 0 < (f > 0).sum() < 30
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameter", "message"),
+    [
+        ({"min_neighbors": 0}, "min_neighbors", "from 1 to 29.* got 0"),
+        ({"min_neighbors": 0.5}, "min_neighbors", "from 1 to 29.* got 0.5"),
+        ({"min_neighbors": 30}, "min_neighbors", "from 1 to 29.* got 30"),
+        ({"min_neighbors": -3}, "min_neighbors", "got -3"),
+        ({"min_neighbors": np.nan}, "min_neighbors", "got nan"),
+        ({"min_neighbors": np.inf}, "min_neighbors", "got inf"),
+        ({"min_neighbors": "many"}, "min_neighbors", "got many"),
+        ({"min_neighbors": [3, 4]}, "min_neighbors", r"one for each of the 30 .* shape \(2,\)"),
+        ({"min_neighbors": np.ones((30, 30))}, "min_neighbors", r"shape \(30, 30\)"),
+        ({"min_neighbors": [3] * 29 + [40]}, "min_neighbors", "from 1 to 29"),
+        ({"n_neighbors": 0}, "n_neighbors", "n_neighbors must be positive"),
+        ({"n_neighbors": 0.5}, "n_neighbors", "n_neighbors must be from 1 to 29.* got 0.5"),
+        ({"n_neighbors": 30}, "n_neighbors", "n_neighbors must be from 1 to 29.* got 30"),
+        ({"n_neighbors": np.nan}, "n_neighbors", "n_neighbors must be positive.*nan"),
+        ({"n_neighbors": 5, "eps": 1.0}, "", "eps or n_neighbors, not both.* n_neighbors=5"),
+        ({"n_neighbors": 5, "eps": "connected"}, "", "eps='connected', n_neighbors=5"),
+        ({"n_neighbors": 5, "perplexity": 9}, "", "perplexity or n_neighbors, not both"),
+        ({"n_neighbors": 5, "min_neighbors": 3}, "", "n_neighbors=5, min_neighbors=3"),
+        ({"min_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' knows no min_n"),
+        ({"n_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' knows no n_n"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, parameter, message):
+    X = points("gaussian", 30)
+    with pytest.raises(sparrot.InvalidInputError, match=message) as caught:
+        sparrot.qot(X, **arguments)
+    assert caught.value.parameter == parameter
+    with pytest.raises(sparrot.InvalidInputError, match=message):
+        sparrot.QOT(**arguments).fit(X)
+
+
+def test_paths_and_projections_refuse_them_too():
+    X = points("gaussian", 30)
+    with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 29"):
+        sparrot.qot_path(X, [1.0], min_neighbors=30)
+    with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 29"):
+        sparrot.project(X @ X.T, min_neighbors=0)
+    with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 30"):
+        sparrot.qot(X, hollow=False, min_neighbors=31)
+
+
+@pytest.mark.parametrize("build", [sparrot.eot, sparrot.tsallis])
+def test_other_kinds_have_no_floor(build):
+    with pytest.raises(TypeError, match="min_neighbors"):
+        build(points("gaussian", 30), min_neighbors=3)
+
+
+def test_the_matrix_is_sparse_and_of_the_usual_kind():
+    a = sparrot.qot(outliers(200), 0.1, min_neighbors=5)
+    assert isinstance(a.matrix, csr_array)
+    assert a.matrix.dtype == np.float64
+    assert a.matrix.has_sorted_indices
