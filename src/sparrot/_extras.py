@@ -14,6 +14,6 @@ def load_extra(module: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"this needs {module.partition('.')[0]}, which is not installed; "
-            f"install the extra {extra!r}, as in: pip install 'sparrot[{extra}]'"
+            f"this needs {module.partition('.')[0]}, which is not installed",
+            remedy=f"install the extra {extra!r}, as in: pip install 'sparrot[{extra}]'",
         ) from error

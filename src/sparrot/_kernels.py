@@ -312,7 +312,7 @@ def power_rows(
     active: Array,
     weight: Array,
 ) -> None:
-    """As `residual_rows` for the link `g(s) = (factor s)^power`: sums of g, its integral and slope.
+    """As `residual_rows` for `g(s) = (factor s)^power`: sums of g, its integral and slope.
 
     The slopes of the positive scores go to `weight`, their columns to `active`.
     """

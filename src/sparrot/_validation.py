@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,13 +13,13 @@ from sklearn.utils import check_array
 
 from sparrot._types import FloatArray, PointArray
 from sparrot.engine import require_memory
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, literal
 
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
 _LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
 
 
-def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
+def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArray:
     """Points as a finite C-contiguous array of float32 or float64, or a symmetric cost matrix.
 
     Sparse input is made dense: costs need the distance between every two rows.
@@ -27,16 +28,16 @@ def as_points(X: Any, metric: str = "sqeuclidean") -> PointArray:
         raise InvalidInputError(
             "is a sparse cost matrix, which is ambiguous: a missing entry would be a cost of zero, "
             "the nearest of all",
-            parameter="X",
+            parameter=name,
             remedy="pass a dense matrix of all costs, or the points themselves",
         )
-    X = as_array(X)
+    X = as_array(X, name)
     if metric in ("precomputed", "kernel"):
-        X = _as_symmetric(X, metric)
+        X = _as_symmetric(X, name)
     if len(X) < 2:
         raise InvalidInputError(
             f"must have at least 2 rows, got shape {X.shape}: an affinity is between points",
-            parameter="X",
+            parameter=name,
             value=X.shape,
             remedy="rows are samples, columns are features",
         )
@@ -103,7 +104,7 @@ def _refuse_other_things(X: Any, name: str) -> None:
         raise InvalidInputError(
             f"is an np.matrix of shape {X.shape}, which is not supported",
             parameter=name,
-            remedy=f"pass np.asarray({name})",
+            remedy=f"pass np.asarray({literal(name)})",
         )
     masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
     if masked:
@@ -151,12 +152,12 @@ def _no_matrix(X: Any, name: str, error: Exception) -> InvalidInputError:
     problem, remedy = f"of shape {shape} is no matrix of numbers: {error}", ""
     if len(shape) > 2:
         problem = f"must be a matrix, one row a point, got {len(shape)} dimensions: {shape}"
-        remedy = f"{name}.reshape(len({name}), -1) has one row for each of {shape[0]}"
+        X_ = literal(name)
+        remedy = f"{X_}.reshape(len({X_}), -1) has one row for each of {shape[0]}"
     elif len(shape) < 2:
         problem = f"must be a matrix, one row a point, got shape {shape}. Reshape your data"
-        remedy = (
-            f"{name}.reshape(-1, 1) if it is one feature, {name}.reshape(1, -1) if it is one point"
-        )
+        X_ = literal(name)
+        remedy = f"{X_}.reshape(-1, 1) if it is one feature, {X_}.reshape(1, -1) if it is one point"
     elif np.iscomplexobj(X):
         problem = f"has shape {shape} and dtype {np.asarray(X).dtype}. Complex data not supported"
         remedy = "pass its real part, or real and imaginary parts as columns"
@@ -177,21 +178,21 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
             W.eliminate_zeros()
         entries = W.data
     else:
-        W = np.asarray(as_array(W, "the affinity"), dtype=np.float64)
+        W = np.asarray(as_array(W, "W"), dtype=np.float64)
         entries = W
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise InvalidInputError(
             f"must be a square matrix, got shape {W.shape}",
-            parameter="an affinity",
+            parameter="W",
             value=W.shape,
             remedy="from points, make one with {sparrot.qot}",
         )
     if not np.isfinite(entries).all():
-        raise InvalidInputError("has entries that are not finite", parameter="the affinity")
+        raise InvalidInputError("has entries that are not finite", parameter="W")
     if entries.size and entries.min() < 0:
         raise InvalidInputError(
             f"must not be negative, but its smallest entry is {entries.min():.3g}",
-            parameter="an affinity",
+            parameter="W",
             value=entries.min(),
             remedy=["pass W.clip(min=0)", "a kernel of the distances if these are distances"],
         )
@@ -199,7 +200,7 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
     if largest > _ASYMMETRY * np.finfo(np.float64).eps * entries.max(initial=0.0):
         raise InvalidInputError(
             f"must be symmetric, but W and its transpose differ by {largest:.3g}",
-            parameter="an affinity",
+            parameter="W",
             remedy="pass (W + W.T) / 2 if that is what you mean",
         )
     return W
@@ -287,11 +288,15 @@ def as_flag(value: Any, name: str) -> bool:
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """One of a few words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
+        near = get_close_matches(str(value), choices, 1)
         raise InvalidInputError(
-            f"must be one of {', '.join(choices)}, got {value!r}", parameter=name, value=value
+            f"must be one of {', '.join(choices)}, got {value!r}",
+            parameter=name,
+            value=value,
+            remedy=f"did you mean {near[0]!r}?" if near else "",
         )
-    return str(value)
+    return value
 
 
 def as_potential(u: Any, n: int) -> FloatArray:
@@ -314,7 +319,10 @@ def as_public_metric(metric: Any) -> str:
     """The name of a metric; `"kernel"` is the affair of `project`."""
     if metric == "kernel" or not isinstance(metric, str):
         raise InvalidInputError(
-            f"must be the name of a metric, got {metric!r}", parameter="metric", value=metric
+            f"must be the name of a metric, got {metric!r}",
+            parameter="metric",
+            value=metric,
+            remedy="for a kernel use {sparrot.project}",
         )
     return metric
 
@@ -330,11 +338,11 @@ def require_transformer(neighbors: Any) -> None:
         )
 
 
-def _as_symmetric(M: PointArray, metric: str) -> FloatArray:
+def _as_symmetric(M: PointArray, name: str) -> FloatArray:
     if M.shape[0] != M.shape[1]:
         raise InvalidInputError(
-            f"{metric!r} needs a square matrix, got shape {M.shape}",
-            parameter="metric",
+            f"must be a square matrix of costs or of a kernel, got shape {M.shape}",
+            parameter=name,
             value=M.shape,
         )
     rounding = float(np.finfo(M.dtype).eps)
@@ -344,8 +352,9 @@ def _as_symmetric(M: PointArray, metric: str) -> FloatArray:
     if largest > _ASYMMETRY * rounding * float(np.abs(C).max(initial=0.0)):
         i, j = np.unravel_index(asymmetry.argmax(), C.shape)
         raise InvalidInputError(
-            f"the matrix must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
-            f"{C[i, j]:.9g} and {C[j, i]:.9g}",
-            remedy="pass (M + M.T) / 2 if that is what you mean",
+            f"must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are {C[i, j]:.9g} and "
+            f"{C[j, i]:.9g}",
+            parameter=name,
+            remedy=f"pass ({literal(name)} + {literal(name)}.T) / 2 if that is what you mean",
         )
     return C if largest == 0 else (C + C.T) / 2

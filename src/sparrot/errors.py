@@ -25,6 +25,17 @@ def spell_python(name: str, value: str) -> str:
     return f"{name}={value}" if value else name
 
 
+def literal(text: object) -> str:
+    """Text of others for a remedy, in which braces mean nothing.
+
+    Examples
+    --------
+    >>> Worded("is no matrix", remedy=f"pass {literal('a{b}')}").remedy
+    'pass a{b}'
+    """
+    return str(text).replace("{", "{{").replace("}", "}}")
+
+
 class Worded(Exception):  # noqa: N818
     """A message in parts.
 
@@ -34,7 +45,8 @@ class Worded(Exception):  # noqa: N818
     parameter : name of the argument at fault, if one is.
     value : what was received for it.
     remedy : what to do, or several things of which any helps. Arguments (and functions) in it stand
-        in braces, as in `"take {eps='connected'}"`, for others may spell them otherwise.
+        in braces, as in `"take {eps='connected'}"`, for others may spell them otherwise; text that
+        is not ours goes through `literal`.
 
     Examples
     --------
@@ -72,9 +84,9 @@ class Worded(Exception):  # noqa: N818
         then left out.
         """
         subject = self.parameter and (spell(self.parameter, "") or self.parameter)
-        said = f"{subject} {self.problem}" if subject else self.problem
+        sentence = f"{subject} {self.problem}" if subject else self.problem
         advice = self._advice(spell)
-        return f"{said}; {advice}" if advice else said
+        return f"{sentence}; {advice}" if advice else sentence
 
     def _advice(self, spell: Spell) -> str:
         spelled = [_filled(remedy, spell) for remedy in self.remedies]
@@ -87,16 +99,16 @@ class Worded(Exception):  # noqa: N818
 
 def _filled(remedy: str, spell: Spell) -> str | None:
     """The remedy with its arguments spelled; None if one of them cannot be."""
-    said = ""
+    filled = ""
     for text, argument, _, _ in Formatter().parse(remedy):
-        said += text
+        filled += text
         if argument is not None:
             name, _, value = argument.partition("=")
             spelled = spell(name, value)
             if spelled is None:
                 return None
-            said += spelled
-    return said
+            filled += spelled
+    return filled
 
 
 class SparrotError(Worded):

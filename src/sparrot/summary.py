@@ -26,6 +26,8 @@ from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.ot import Certificate, Scale
 from sparrot.spectral import eigenpairs
 
+__all__ = ["Step", "Summary", "summarize"]
+
 _QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
 _FEWEST = 4  # points: two coordinates need three eigenvectors, and these a fourth point
 
@@ -103,7 +105,7 @@ def summarize(
     n_jobs: int | None = None,
     search: str = "exact",
     neighbors: Any = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> Summary:
     """Summarize the QOT affinity of a cloud of points, at one eps and at others around it.
 

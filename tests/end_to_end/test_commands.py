@@ -426,7 +426,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):
     np.save(file, np.random.default_rng(0).standard_normal((2000, 3)))
     before = file.read_bytes()
     assert main(["affinity", str(file), "--checkpoint", str(file)]) == 2
-    assert "points.npy is not one of this version" in capsys.readouterr().err
+    assert "points.npy is not a checkpoint of this version" in capsys.readouterr().err
     assert file.read_bytes() == before
 
 

@@ -108,7 +108,10 @@ def transport(
 
 
 def _weights(a: Any, name: str, n: int) -> FloatArray:
-    weights = np.array(a, dtype=np.float64)
+    try:
+        weights = np.array(a, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.full(1, np.nan)
     if weights.shape != (n,):
         raise InvalidInputError(
             f"must be {n} nonnegative weights, one for each "
@@ -124,7 +127,7 @@ def _weights(a: Any, name: str, n: int) -> FloatArray:
             value=weights[bad[0]],
         )
     if not weights.sum() > 0:
-        raise InvalidInputError("must not all be zero", parameter=name)
+        raise InvalidInputError("must have a positive weight, got only zeros", parameter=name)
     return weights
 
 
@@ -136,7 +139,7 @@ def _forbid_diagonal(C: FloatArray, a: FloatArray, b: FloatArray) -> None:
     heavy = np.flatnonzero(a + b > a.sum() * (1 + 1e-12))
     if len(heavy):
         raise InvalidInputError(
-            f"has no solution: point {heavy[0]} holds {a[heavy[0]]:.3g} of a, and the other points "
+            f"leaves no solution: point {heavy[0]} holds {a[heavy[0]]:.3g} of a, and the others "
             "can take less",
             parameter="hollow",
             value=True,

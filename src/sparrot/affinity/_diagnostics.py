@@ -55,8 +55,9 @@ def _pieces(affinity: Affinity, outliers: str, given_eps: bool) -> AffinityWarni
     pairs = int((sizes == 2).sum())
     apart = f"; {pairs} {'is an isolated pair' if pairs == 1 else 'are isolated pairs'}"
     remedy = [
-        "if the data is one piece, take a larger {eps}",
-        "take {eps='connected'} for the smallest that connects it",
+        f"if the data is one piece, take a larger {'{eps}' if given_eps else '{perplexity}'}",
+        "take {eps='connected'} for the smallest eps that connects it",
+        "give every point at least 5 effective neighbors by {min_neighbors=5}",
     ]
     if outliers:
         remedy = [] if given_eps else [f"drop these outliers: {outliers}"]

@@ -142,7 +142,7 @@ def gaussian_l2(
     """
     kernel = gaussian(X, bandwidth, metric=metric)
     projected = project(kernel.matrix, hollow=hollow, tol=tol)
-    return replace(projected, kind="gaussian-l2", mean_cost=kernel.mean_cost)
+    return replace(projected, kind="gaussian_l2", mean_cost=kernel.mean_cost)
 
 
 def magic(

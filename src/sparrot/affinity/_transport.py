@@ -245,7 +245,7 @@ def qot_path(
             remedy="for one use {sparrot.qot}",
         )
     hint = "every eps of the grid is relative to the mean cost"
-    grid = [as_positive(eps, "eps", hint) for eps in eps_grid]
+    grid = [as_positive(eps, "eps_grid", hint) for eps in eps_grid]
     options = as_options(solver, tol, max_iter, search, neighbors)
     points = as_points(X, as_public_metric(metric))
     with Run(n_jobs, as_max_memory(max_memory), progress) as run:
@@ -300,7 +300,7 @@ def project(
            [0.5, 0.5, 0. ]])
     """
     return _solve(
-        as_points(K, "kernel"),
+        as_points(K, "kernel", "K"),
         "projection",
         Quadratic(),
         Scale(eps=1.0),
@@ -602,10 +602,10 @@ def as_options(
         )
     if checkpoint is not None and (search != "exact" or solver not in ("auto", "active-set")):
         raise InvalidInputError(
-            f"is for an exact search by the active set, got search={search!r}, solver={solver!r}",
+            "is for an exact search by the active set, and another was asked for",
             parameter="checkpoint",
             value=checkpoint,
-            remedy="take {search='exact'} and {solver='auto'}",
+            remedy=["take {search='exact'}", "take {solver='auto'}"],
         )
     return Options(
         method=as_choice(solver, "solver", _SOLVERS),
@@ -900,6 +900,12 @@ def _require_same_data(affinity: Affinity, points: PointArray) -> None:
 
 
 def _estimator_of(affinity: Affinity) -> TransportEstimator:
+    if affinity.potential is None or affinity.metric == "kernel":
+        raise InvalidInputError(
+            f"of kind {affinity.kind!r} has no rows for new points",
+            parameter="affinity",
+            remedy="pass one of qot, eot or tsallis",
+        )
     eps, metric, hollow = affinity.relative_eps, affinity.metric, affinity.hollow
     if affinity.kind == "qot":
         return QOT(eps, min_neighbors=affinity.min_neighbors, metric=metric, hollow=hollow)

@@ -39,7 +39,12 @@ def print_summary(
 def _is_kernel(affinity: sparrot.Affinity, kind: str) -> bool:
     from sparrot.affinity._registry import KINDS
 
-    return affinity.eps is None and "bandwidth" in KINDS[kind].scales
+    return "bandwidth" in KINDS[kind].scales
+
+
+def _has_no_scale(affinity: sparrot.Affinity) -> bool:
+    """Whether there is no eps, or one that is not relative to a cost."""
+    return affinity.eps is None or affinity.metric == "kernel"
 
 
 def whereabouts(metric: str, p: int) -> str:
@@ -82,7 +87,7 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
         "kind": affinity.kind,
         "metric": affinity.metric,
         "eps": affinity.eps,
-        "relative_eps": None if affinity.eps is None else affinity.relative_eps,
+        "relative_eps": None if _has_no_scale(affinity) else affinity.relative_eps,
         "mean_cost": affinity.mean_cost,
         "neighbors": affinity.n_neighbors,
         "perplexity": affinity.perplexity,
@@ -104,9 +109,13 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     '1.5 a row (perplexity 1.5)'
     """
     lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
-    if affinity.eps is not None:
+    if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
     lines["neighbors"] = f"{affinity.n_neighbors:.1f} a row (perplexity {affinity.perplexity:.1f})"
+    if affinity.min_neighbors is not None:
+        least, most = affinity.min_neighbors.min(), affinity.min_neighbors.max()
+        floor = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+        lines["neighbors"] += f", effectively at least {floor} of every point"
     lines["components"] = f"{affinity.components}"
     if affinity.certificate is not None:
         lines["certificate"] = certificate_line(affinity.certificate)

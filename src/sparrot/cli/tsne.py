@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     )
     add_source(parser)
     add_components(parser, choices=(1, 2))
-    add_affinity(parser, default="--perplexity 30", threads="one for t-SNE, all cores else")
+    add_affinity(parser, default="--perplexity 30", threads="one for t-SNE, otherwise all cores")
     add_output(parser, "the layout")
 
 

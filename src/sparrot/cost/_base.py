@@ -8,7 +8,8 @@ Every cost splits into a product and a shift for each point, `-C_ij = G_ij - h_i
 tile of scores `r_i + r_j - C_ij` is a tile of products and two vectors `a = r - h`. Tiles are
 float32 and only a filter: `margin` says by how much they may err, and `pairs` decides.
 
-To add a cost, write a subclass in a module of its own and name its metric in `make_cost`.
+To add a cost, write a subclass in a module of its own and name its metric in the table of
+`sparrot.cost._metrics`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
-_FEW_POINTS = 0.01  # a few points, as a share of all,
+_OUTLIER_SHARE = 0.01  # a few points, as a share of all,
 _MOST_OF_COST = 0.5  # that make up most of the mean cost, as a share of it
 
 
@@ -134,7 +135,7 @@ class Cost(ABC):
         order = np.argsort(shares)[::-1]
         carried = shares[order].cumsum()
         n_few = 1 + int(np.searchsorted(carried, _MOST_OF_COST))
-        if self.n < 1 / _FEW_POINTS or n_few > max(1.0, _FEW_POINTS * self.n):
+        if self.n < 1 / _OUTLIER_SHARE or n_few > max(1.0, _OUTLIER_SHARE * self.n):
             return ""
         named = ", ".join(str(i) for i in order[:n_few][:5]) + (", ..." if n_few > 5 else "")
         row, make = ("row", "makes") if n_few == 1 else ("rows", "make")

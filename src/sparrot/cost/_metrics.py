@@ -8,8 +8,10 @@ other name is the distance of scikit-learn with that name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import distance as scipy_distances
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import distance_metrics
 from sklearn.preprocessing import normalize
@@ -53,8 +55,8 @@ def make_cost(X: PointArray, metric: str) -> Cost:
 
 
 def _from_points(X: PointArray, metric: str) -> Cost:
-    if metric in ("sqeuclidean", "cosine"):
-        return PointCost(_unit_rows(X) if metric == "cosine" else X)
+    if metric in _METRICS:
+        return _METRICS[metric].cost(X)
     D = _distances(X, X, metric)
     return MatrixCost((D + D.T) / 2)
 
@@ -68,12 +70,27 @@ def costs_to(Y: PointArray, metric: str) -> Callable[[PointArray], FloatArray]:
     if metric in ("precomputed", "kernel"):
         sign = -1.0 if metric == "kernel" else 1.0
         return lambda X: sign * np.asarray(X, dtype=np.float64)
-    if metric == "sqeuclidean":
-        return half_squared_distances(Y)
-    if metric == "cosine":
-        to_unit = half_squared_distances(_unit_rows(Y))
-        return lambda X: to_unit(_unit_rows(X))
+    if metric in _METRICS:
+        return _METRICS[metric].costs_to(Y)
     return lambda X: _distances(X, Y, metric)
+
+
+class _Metric(NamedTuple):
+    """A metric that needs no n x n matrix: its cost, and costs of new points with given ones."""
+
+    cost: Callable[[PointArray], Cost]
+    costs_to: Callable[[PointArray], Callable[[PointArray], FloatArray]]
+
+
+def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
+    to_unit = half_squared_distances(_unit_rows(Y))
+    return lambda X: to_unit(_unit_rows(X))
+
+
+_METRICS = {
+    "sqeuclidean": _Metric(PointCost, half_squared_distances),
+    "cosine": _Metric(lambda X: PointCost(_unit_rows(X)), _cosines_to),
+}
 
 
 def _unit_rows(X: PointArray) -> FloatArray:
@@ -99,7 +116,7 @@ def _distances(X: PointArray, Y: PointArray, metric: str) -> FloatArray:
         return np.asarray(pairwise_distances(X, Y, metric=metric), dtype=np.float64)
     except (ValueError, TypeError) as error:
         known = sorted({*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"})
-        unknown = "must be a str among" in str(error)  # all that are known, in no order
+        unknown = metric not in known and metric not in dir(scipy_distances)
         raise InvalidInputError(
             f"{metric!r} {'is not known' if unknown else f'does not work here ({error})'}",
             parameter="metric",

@@ -23,7 +23,7 @@ from sparrot.cost._coordinates import Coordinates, is_mapped
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _BLOCK = 1024
-_FEW_POINTS = 1500  # for which nothing needs to be compiled,
+_NOT_WORTH_COMPILING = 1500  # for which nothing needs to be compiled,
 _WORTH_COMPILING = 4_000_000  # unless there are so many coordinates of pairs
 
 
@@ -119,7 +119,7 @@ class PointCost(Cost):
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Costs of pairs, from differences in float64; few of few points need no compiled loop."""
-        if self.n <= _FEW_POINTS and len(i) * self._X.shape[1] < _WORTH_COMPILING:
+        if self.n <= _NOT_WORTH_COMPILING and len(i) * self._X.shape[1] < _WORTH_COMPILING:
             return _squares(self._X[i].astype(np.float64) - self._X[j]) * (0.5 / self.unit)
         from sparrot._kernels import pair_costs
 

@@ -219,9 +219,9 @@ def describe(report: Progress, passes: int) -> str:
     Examples
     --------
     >>> describe(Progress("screening", 5000, 5, 20, 3e-4, 81000), passes=2)
-    'screening pass 2, 5/20 tiles, 81,000 pairs, residual 3e-04'
+    'screening pass 2, 5/20 tiles, 81,000 pairs, marginal error 3e-04'
     >>> describe(Progress("newton", 5000, 4, 0, 3e-4), passes=2)
-    'newton on 5,000 points, step 4, residual 3e-04'
+    'newton on 5,000 points, step 4, marginal error 3e-04'
     """
     if report.stage == "screening":
         text = f"screening pass {passes}, {report.done}/{report.total} tiles"
@@ -231,5 +231,5 @@ def describe(report: Progress, passes: int) -> str:
         text += f", step {report.done}{of_all}" if report.done else ""
     text += f", {report.n_pairs:,} pairs" if report.n_pairs else ""
     if report.marginal_error < float("inf"):
-        text += f", residual {report.marginal_error:.0e}"
+        text += f", marginal error {report.marginal_error:.0e}"
     return text

@@ -37,7 +37,6 @@ from sparrot.ot._floor import (
     solve_floor,
     sweep,
     transform_over,
-    worst,
 )
 from sparrot.ot._newton import NewtonResult, newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
@@ -46,7 +45,7 @@ from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of
 LOG = logging.getLogger("sparrot")
 MAX_STEPS = 2000
 ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounded once more
-_UNDECIDED = 1e-3  # marginal error while ceilings may still move
+_CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
@@ -124,6 +123,7 @@ class ActiveSet:
         self._options = options
         self._run = run
         self._resumed: FloatArray | None = None
+        self._last: Solution | None = None  # in spatial order
         self._ceilings = self._prepare(problem)
 
     def _prepare(self, problem: Problem) -> Ceilings:
@@ -145,13 +145,13 @@ class ActiveSet:
         """Solve the problem with its eps, from potentials if there are any."""
         ordered, start, budget = self._ordered(problem, start)
         start, self._resumed = self._resumed if start is None else start, None
-        guess = None if start is None else warm_start(ordered, start, self._run)
+        guess: Guess | None = None
+        if problem.floor is not None:
+            guess = self._floor_guess(ordered, start, budget)
+        elif start is not None:
+            guess = warm_start(ordered, start, self._run)
         if guess is None:
-            plain = replace(ordered, floor=None)
-            guess = self._cold_start(plain, budget.left)
-            if problem.floor is not None:
-                solution = self._ceilings.solve(plain, guess, _ON_THE_WAY, Budget(budget.left))
-                guess = floor_start(ordered, solution, self._run)
+            guess = self._cold_start(ordered, budget.left)
         n = problem.n
         self._run.require_memory(
             _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
@@ -159,7 +159,22 @@ class ActiveSet:
             remedy=_FEWER_NEIGHBORS,
         )
         solution = self._ceilings.solve(ordered, guess, ROUNDED * tol, budget)
+        self._last = solution
         return self._as_given(solution, problem, budget, tol)
+
+    def _floor_guess(self, problem: Problem, start: FloatArray | None, budget: Budget) -> Guess:
+        """From the last solution with a floor, or from one without, found roughly if need be."""
+        last = self._last
+        if start is not None and last is not None and last.e is not None:
+            guess = warm_start(problem, start, self._run, last.e)
+            if guess is not None:
+                return guess
+        if last is None or last.e is not None:
+            plain = replace(problem, floor=None)
+            guess = None if start is None else warm_start(plain, start, self._run)
+            guess = guess or self._cold_start(plain, budget.left)
+            last = self._ceilings.solve(plain, guess, _ON_THE_WAY, Budget(budget.left))
+        return floor_start(problem, last, self._run)
 
     def _ordered(
         self, problem: Problem, start: FloatArray | None
@@ -212,7 +227,7 @@ class ActiveSet:
             plan=plan,
             certificate=certificate,
             history=tuple(budget.history),
-            converged=worst(certificate) <= tol and certificate.violation < np.inf,
+            converged=certificate.largest_error <= tol and certificate.violation < np.inf,
             method=self.name,
             e=e,
         )
@@ -261,27 +276,29 @@ class Ceilings:
         while True:
             rounds += 1
             dual = self._dual(problem, slack)
-            result, over = self._newton(dual, u, max(tol, _UNDECIDED), budget)
-            if len(over) == 0 and tol < _UNDECIDED and result.error <= _UNDECIDED:
+            result, over = self._newton(dual, u, max(tol, _CEILING_TOL), budget)
+            if len(over) == 0 and tol < _CEILING_TOL and result.error <= _CEILING_TOL:
                 result, over = self._newton(dual, result.u, tol, budget)
             assert self._support is not None
             if self._keep is not None:
                 self._keep(State(result.u, self._r, self._pairs))
-            stuck = budget.left <= 0 or result.error > max(tol, _UNDECIDED)
+            stuck = budget.left <= 0 or result.error > max(tol, _CEILING_TOL)
             if len(over) == 0 or stuck or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0)
             del dual  # and its support, before there is another
             u = np.minimum(result.u, self._r)
-            strikes[over] += 1  # who sticks out again and again rises ever faster
-            slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
-            # Rows that stick out go above their c-transform against all points, others come down.
+            if result.history:  # who sticks out of a solution again and again rises ever faster
+                strikes[over] += 1
+                slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
+            # Rows that stick out go above their c-transform against all points; others come down,
+            # but not while rows only come near a solution.
             if problem.floor is None:
                 near = c_transform_over(self._support, over, u, problem.regularizer, self._run)
             else:
                 near, _ = transform_over(self._support, over, u, self._e, problem, self._run)
             near = np.where(np.isfinite(near), near, u[over] + slack[over])
             v, _ = self._c_transform(over, Reference.whole(problem, u, self._e), near)
-            r = np.minimum(self._r, u + slack)
+            r = np.minimum(self._r, u + slack) if result.history else self._r.copy()
             r[over] = np.maximum(v, u[over]) + slack[over]
             self._move(r)
 
@@ -424,7 +441,9 @@ def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Gue
     return Guess(u, _uncertainty(k, regularizer), float(k.mean()) * n / m / raised)
 
 
-def warm_start(problem: Problem, u: FloatArray, run: Run) -> Guess | None:
+def warm_start(
+    problem: Problem, u: FloatArray, run: Run, e: FloatArray | None = None
+) -> Guess | None:
     """Potentials of another solution, judged by a few rows; None if they are worth nothing.
 
     Where all potentials are too high by some amount, all c-transforms are too low by the same, and
@@ -433,7 +452,6 @@ def warm_start(problem: Problem, u: FloatArray, run: Run) -> Guess | None:
     regularizer: Power = problem.regularizer
     rows = np.linspace(0, problem.n - 1, min(_WARM_ROWS, problem.n)).astype(np.int32)
     near = u[rows] + regularizer.score(regularizer.mass)
-    e = None if problem.floor is None else np.zeros(problem.n)
     v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u, e), near, run)
     shift = float(np.median(v - u[rows])) / 2
     scale = float(regularizer.score(regularizer.mass / max(n_neighbors.mean(), 1.0)))
@@ -450,7 +468,7 @@ def floor_start(problem: Problem, solution: Solution, run: Run) -> Guess:
     u, plan, mass = solution.u, solution.plan, problem.regularizer.mass
     eps_ratio = mass / solution.problem.regularizer.mass
     n_neighbors = plan.nnz / problem.n
-    slack = np.full(problem.n, mass / eps_ratio / n_neighbors / 2)
+    slack = np.full(problem.n, mass / eps_ratio / n_neighbors / (2 if eps_ratio == 1 else 1))
     below = problem.floor * plan.multiply(plan).sum(axis=1) > 1
     rows = np.flatnonzero(below | (eps_ratio != 1)).astype(np.int32)
     reference = Reference.whole(problem, u, np.zeros(problem.n))

@@ -162,7 +162,7 @@ class NeighborPool:
         if len(rows) <= self._few:
             return c_transform(self.cost, rows, reference, near, self._run)
         u, e, problem = reference.u, reference.e, reference.problem
-        if e is None:
+        if e is None or problem.floor is None:
             v = c_transform_over(self.support, rows, u, problem.regularizer, self._run)
         else:
             v, _ = transform_over(self.support, rows, u, e, problem, self._run)

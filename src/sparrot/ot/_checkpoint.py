@@ -69,7 +69,7 @@ class Checkpoint:
                 state = State(held["u"], held["r"], pairs)
         except _BROKEN as error:
             raise InvalidInputError(
-                f"{self._path} is not one of this version",
+                f"{self._path} is not a checkpoint of this version",
                 parameter="checkpoint",
                 value=self._path,
                 remedy=["name another file", "delete it"],

@@ -24,7 +24,6 @@ from sparrot.ot._floor import (
     solve_floor,
     sweep,
     uniform_solution,
-    worst,
 )
 from sparrot.ot._newton import newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
@@ -92,7 +91,7 @@ class DenseNewton(DenseMethod):
         """Solve the problem with its eps, from potentials if there are any."""
         if problem.floor is None:
             return super().solve(problem, start, tol)
-        if must_be_uniform(problem):
+        if must_be_uniform(problem.floor, problem.n - problem.hollow):
             return uniform_solution(problem, self._C, self.name, tol)
         if start is None:  # that of the problem without a floor, roughly
             plain = DenseDual(self._C, problem.regularizer, self._run)
@@ -108,7 +107,7 @@ class DenseNewton(DenseMethod):
         self._e = e
         return Solution(
             problem, result.u, plan, certificate, result.history,
-            worst(certificate) <= tol, self.name, e,
+            certificate.largest_error <= tol, self.name, e,
         )  # fmt: skip
 
     def _find(

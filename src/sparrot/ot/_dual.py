@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
-from sparrot.ot._ctransform import transform_scores
+from sparrot.ot._ctransform import c_transform_over, transform_scores
 from sparrot.ot._problem import Power, compressed
 from sparrot.ot._screening import Support
 
@@ -198,11 +198,7 @@ class SparseDual:
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """Over the support, but no higher than a ghost alone would lift the row."""
-        from sparrot._kernels import c_transform_support
-
-        s, g = self._support, self._regularizer
-        v = np.empty(len(rows))
-        c_transform_support(s.indptr, s.indices, s.cost, u, g.mass, g.factor, g.power, rows, v)
+        v = c_transform_over(self._support, rows, u, self._regularizer, self._run)
         return np.minimum(v, self._ceiling[rows] + self.mass / self._stiffness[rows])
 
     def plan(self, u: FloatArray) -> csr_array:

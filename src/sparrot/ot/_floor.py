@@ -407,11 +407,9 @@ def floor_error(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -
     return float(np.abs(np.minimum(e / (eps + e), 1 - k * squares)).max())
 
 
-def must_be_uniform(problem: Problem) -> bool:
-    """Whether every row must have all other points as neighbors, with equal weights."""
-    if problem.floor is None:
-        return False
-    return bool(problem.floor.min() >= (problem.n - problem.hollow) * (1 - 1e-12))
+def must_be_uniform(floor: FloatArray, most: int) -> bool:
+    """Whether every row must have all points, `most`, as neighbors with equal weights."""
+    return bool(floor.min() >= most * (1 - 1e-12))
 
 
 def uniform_solution(problem: Problem, C: FloatArray, method: str, tol: float) -> Solution:
@@ -429,7 +427,7 @@ def uniform_solution(problem: Problem, C: FloatArray, method: str, tol: float) -
     plan = csr_array(W)
     certificate = Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True)
     certificate = floor_certificate(certificate, problem, plan, e)
-    return Solution(problem, u, plan, certificate, (), worst(certificate) <= tol, method, e)
+    return Solution(problem, u, plan, certificate, (), certificate.largest_error <= tol, method, e)
 
 
 def floor_certificate(
@@ -443,11 +441,6 @@ def floor_certificate(
         floor_violation=max(0.0, -float(spare.min())),
         complementarity=max(0.0, float(np.minimum(e / (problem.regularizer.eps + e), spare).max())),
     )
-
-
-def worst(certificate: Certificate) -> float:
-    """The largest error of a plan with a floor."""
-    return max(certificate.marginal_error, certificate.floor_violation, certificate.complementarity)
 
 
 def transform_rows(
@@ -470,7 +463,7 @@ def transform_rows(
     >>> v, f = transform_rows(np.array([[0.0, -1.0, -9.0]]), np.zeros(3), 0.1, np.array([1.5]),
     ...                       np.zeros(1))
     >>> w = np.maximum(v + np.array([0.0, -1.0, -9.0]), 0) / (0.1 + f / 2)
-    >>> round(w.sum(), 6), round(1 / np.square(w).sum(), 6)
+    >>> round(float(w.sum()), 6), round(float(1 / np.square(w).sum()), 6)
     (1.0, 1.5)
     """
 

@@ -18,14 +18,13 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._types import FloatArray
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError
-from sparrot.ot._floor import worst
 from sparrot.ot._problem import Options, Problem, Solution, perplexities
 from sparrot.ot._solve import make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
-_FEW_POINTS = 10  # with fewer there may be no eps for a given perplexity
+_FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
-_UNDECIDED = 1e-4  # marginal error while eps is not yet known
+_SEARCH_TOL = 1e-4  # marginal error while eps is not yet known
 _ROUGH_PRECISION, _ROUGH = 0.2, 1e-2  # of the same, and marginal error, where a floor follows
 _SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
@@ -61,7 +60,11 @@ class Scale:
         >>> Scale.default(1000).perplexity, Scale.default(41).perplexity, Scale.default(5).eps
         (30.0, 20.0, 1.0)
         """
-        return cls(perplexity=min(PERPLEXITY, (n - 1) / 2)) if n >= _FEW_POINTS else cls(eps=1.0)
+        return (
+            cls(perplexity=min(PERPLEXITY, (n - 1) / 2))
+            if n >= _FEWEST_FOR_PERPLEXITY
+            else cls(eps=1.0)
+        )
 
 
 class EpsilonPath:
@@ -139,7 +142,10 @@ class EpsilonPath:
             raise NotConvergedError(
                 f"on the way to a mean perplexity of {target:g}: {error.problem}",
                 error.result,
-                remedy=[*error.remedies, *self._to_drop()],
+                remedy=[
+                    *(remedy for remedy in error.remedies if "{eps}" not in remedy),
+                    *self._to_drop(),
+                ],
             ) from error
 
     def with_neighbors(self, k: float) -> Solution:
@@ -167,7 +173,7 @@ class EpsilonPath:
         low, high = 0.0, np.inf
         eps = self._typical_eps()
         for _ in range(_MAX_SOLVES):
-            rough = self.at(eps, _UNDECIDED)
+            rough = self.at(eps, _SEARCH_TOL)
             if _is_connected(rough):
                 high = eps
             else:
@@ -215,7 +221,7 @@ class EpsilonPath:
         start: float,
         slope: float,
         precision: float,
-        tol: float = _UNDECIDED,
+        tol: float = _SEARCH_TOL,
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
 
@@ -320,7 +326,7 @@ def find_root(
             break
         x = following
     raise InvalidInputError(
-        f"cannot be had: nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the mean cost "
+        f"is out of reach: nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the mean cost "
         f"gives {what}; the nearest was off by a factor {np.exp(abs(y)):.2f}",
         parameter="perplexity",
         remedy="ask for a value that is attained",
@@ -329,14 +335,14 @@ def find_root(
 
 def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
     """What is wrong with the best iterate, and what applies to it."""
-    error, violation = worst(solution.certificate), solution.certificate.violation
+    error, violation = solution.certificate.largest_error, solution.certificate.violation
     regularizer = solution.problem.regularizer
     what = (
         "marginal error" if solution.e is None else "largest error of a row, in its sum or floor,"
     )
     problem = (
-        f"the {what} is {error:.2e} after {len(solution.history)} steps of "
-        f"solver={solution.method!r}"
+        f"the {what} is {error:.2e} after {len(solution.history)} steps of the solver "
+        f"{solution.method!r}"
     )
     if violation == np.inf:
         problem += ", and pairs outside the support could not be ruled out"

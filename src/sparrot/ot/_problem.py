@@ -249,6 +249,11 @@ class Certificate:
     floor_violation: float = 0.0
     complementarity: float = 0.0
 
+    @property
+    def largest_error(self) -> float:
+        """The largest of the errors that a solver brings below its tolerance."""
+        return max(self.marginal_error, self.floor_violation, self.complementarity)
+
 
 @dataclass(frozen=True, slots=True)
 class Solution:

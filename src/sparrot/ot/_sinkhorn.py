@@ -83,12 +83,12 @@ class Sinkhorn:
                 f = _damped(dual, u / larger)[0]
                 u = larger * newton(dual, f, _ON_THE_WAY, max_steps).u
         dual.eps = eps
-        f, history = _damped(dual, u / eps)
+        f, history = _damped(dual, u / eps, max_steps)
 
         def report(step: int, error: float) -> None:
             self._run.report(self.name, n, len(history) + step, marginal_error=error)
 
-        result = newton(dual, f, 0.999 * tol, max_steps, report)
+        result = newton(dual, f, 0.999 * tol, max_steps - len(history), report)
         plan, error = self._plan(dual, result.u)
         drop = problem.regularizer.drop
         # The violation bounds eps times what was dropped.
@@ -220,10 +220,12 @@ def _way_down(eps: float) -> list[float]:
     return larger
 
 
-def _damped(dual: EntropicDual, f: FloatArray) -> tuple[FloatArray, list[float]]:
+def _damped(
+    dual: EntropicDual, f: FloatArray, max_steps: int = _WARM_UP
+) -> tuple[FloatArray, list[float]]:
     """The damped symmetric iteration, until Newton can take over."""
     history: list[float] = []
-    for _ in range(_WARM_UP):
+    for _ in range(min(_WARM_UP, max_steps)):
         log_sums = dual.log_sums(f)
         error = float(np.abs(np.expm1(np.clip(f + log_sums, -50, 50))).max())
         if error <= _NEAR:

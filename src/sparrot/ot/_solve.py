@@ -49,7 +49,7 @@ def make_method(problem: Problem, options: Options, run: Run) -> Method:
     elif name == "auto":
         asked = options.search == "approximate" or options.checkpoint is not None
         name = "newton" if problem.n <= CROSSING and not asked else "active-set"
-    if name == "active-set" and must_be_uniform(problem):
+    if problem.floor is not None and must_be_uniform(problem.floor, problem.n - problem.hollow):
         name = "newton"  # all pairs carry mass
     if name == "active-set" and _is_approximate(problem, options):
         return ApproximateActiveSet(problem, options, run)
@@ -81,8 +81,8 @@ def _is_approximate(problem: Problem, options: Options) -> bool:
     if options.search == "approximate":
         if problem.cost.points is None:
             raise InvalidInputError(
-                "'approximate' works for metric='sqeuclidean' and 'cosine'; other metrics have "
-                "their n x n matrix already",
+                "'approximate' works for the metrics sqeuclidean and cosine; others have their "
+                "n x n matrix already",
                 parameter="search",
                 value=options.search,
                 remedy="use {search='exact'}",

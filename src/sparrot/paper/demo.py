@@ -25,7 +25,7 @@ from sparrot.paper._methods import principal
 from sparrot.plot import affinity as draw_affinity
 from sparrot.spectral import eigenpairs
 
-_N_VECTORS = 10
+_N_VECTORS = 11  # the constant, and five whole pairs of a closed curve
 _NEIGHBORS = (5, 10, 15, 25, 40, 60, 90, 125)
 _BANDWIDTHS = tuple(float(h) for h in np.logspace(-2, 2, 9))
 

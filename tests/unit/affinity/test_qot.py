@@ -124,7 +124,7 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
         ({"tol": 0}, "tol must be positive"),
         ({"max_iter": 0}, "max_iter must be a positive integer"),
         ({"solver": "simplex"}, "solver must be one of auto, newton"),
-        ({"metric": "precomputed"}, "needs a square matrix"),
+        ({"metric": "precomputed"}, "X must be a square matrix"),
         ({"X": [[0, 1.0], [2, 0]], "metric": "precomputed"}, "symmetric.*\\(0, 1\\)"),
         ({"metric": "no-such"}, "metric 'no-such' is not known"),
         ({"potential": np.zeros(3)}, "potential must be 31 finite numbers"),

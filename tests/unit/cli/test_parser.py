@@ -36,7 +36,7 @@ def test_the_help_of_all_names_every_command_and_exit_code(capsys):
         ("report", "default: obsm/X_pca where it is there, else X"),
         ("embed", "default: 1, for eot --perplexity 30"),
         ("tsne", "default: --perplexity 30"),
-        ("tsne", "default: one for t-SNE, all cores else"),
+        ("tsne", "default: one for t-SNE, otherwise all cores"),
     ],
 )
 def test_help_says_the_default_of_each_command(command, default, capsys):

@@ -72,7 +72,7 @@ def test_anything_else_is_refused_with_its_name_and_value(wrong):
     assert error.value.remedy == "take progress=True for a bar"
 
 
-def test_the_bar_shows_pass_tiles_pairs_and_residual_and_goes_away():
+def test_the_bar_shows_pass_tiles_pairs_and_error_and_goes_away():
     stream = io.StringIO()
     with ProgressBar(delay=AT_ONCE, file=stream) as bar:
         bar(Progress("screening", 50, 1, 2))
@@ -80,9 +80,13 @@ def test_the_bar_shows_pass_tiles_pairs_and_residual_and_goes_away():
         bar(Progress("newton", 100, 2, 0, 0.25, 7))
         slowly(bar, Progress("screening", 100, 2, 4, 0.25, 9))
         shown = on_screen(stream)
-        assert shown.startswith("screening pass 2, 2/4 tiles, 9 pairs, residual 2e-01 |#####     |")
+        assert shown.startswith(
+            "screening pass 2, 2/4 tiles, 9 pairs, marginal error 2e-01 |#####     |"
+        )
         slowly(bar, Progress("newton", 100, 3, 0, 1e-9, 9))
-        assert on_screen(stream).startswith("newton on 100 points, step 3, 9 pairs, residual 1e-09")
+        assert on_screen(stream).startswith(
+            "newton on 100 points, step 3, 9 pairs, marginal error 1e-09"
+        )
         assert "|" not in on_screen(stream)  # the end of Newton's steps is not known
     assert on_screen(stream) == ""
 

@@ -111,7 +111,10 @@ def test_auto_is_exact_for_few_points_and_says_so(caplog):
         ({"search": "quick"}, "search must be one of exact, approximate, auto, got 'quick'"),
         ({"neighbors": few_neighbors()}, "neighbors is for search='approximate'"),
         ({"search": "approximate", "neighbors": 7}, "must be a transformer"),
-        ({"search": "approximate", "metric": "manhattan"}, "works for metric='sqeuclidean'"),
+        (
+            {"search": "approximate", "metric": "manhattan"},
+            "works for the metrics sqeuclidean and cosine",
+        ),
         ({"search": "approximate", "solver": "newton"}, "looks at every pair"),
         ({"search": "approximate", "checkpoint": "a"}, "checkpoint is for an exact search"),
     ],
@@ -223,7 +226,7 @@ def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_pat
         sparrot.qot(X + np.eye(1600, 30), checkpoint=tmp_path / "a.npz")
     half = (tmp_path / "a.npz").read_bytes()[:1000]
     (tmp_path / "b.npz").write_bytes(half)
-    with pytest.raises(sparrot.InvalidInputError, match="is not one of this version"):
+    with pytest.raises(sparrot.InvalidInputError, match="is not a checkpoint of this version"):
         sparrot.qot(X, checkpoint=tmp_path / "b.npz")
     assert (tmp_path / "b.npz").read_bytes() == half
 

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import sparrot
-from sparrot.report._content import encode_array, encode_columns
-from sparrot.report._write import encode_json
+from sparrot.report._page import encode_array, encode_columns, encode_json
 
 HOSTILE = [
     "</script><script>x</script>",
