@@ -287,9 +287,8 @@ class Ceilings:
                 return self._solution(problem, dual, result, len(over) == 0)
             del dual  # and its support, before there is another
             u = np.minimum(result.u, self._r)
-            if result.history:  # who sticks out of a solution again and again rises ever faster
-                strikes[over] += 1
-                slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
+            strikes[over] += 1  # who sticks out again and again rises ever faster
+            slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
             # Rows that stick out go above their c-transform against all points; others come down,
             # but not while rows only come near a solution.
             if problem.floor is None:

@@ -463,7 +463,7 @@ def transform_rows(
     >>> v, f = transform_rows(np.array([[0.0, -1.0, -9.0]]), np.zeros(3), 0.1, np.array([1.5]),
     ...                       np.zeros(1))
     >>> w = np.maximum(v + np.array([0.0, -1.0, -9.0]), 0) / (0.1 + f / 2)
-    >>> round(w.sum(), 6), round(1 / np.square(w).sum(), 6)
+    >>> round(float(w.sum()), 6), round(float(1 / np.square(w).sum()), 6)
     (1.0, 1.5)
     """
 

@@ -198,6 +198,16 @@ def test_two_far_pairs_must_link(k, eps, solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("seed", "k"), [(7, 1.0001), (66, 1.0001), (85, 1.1), (7, 2), (85, 3)])
+def test_pairs_that_a_floor_hardly_parts_are_solved(seed, k, solver):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 20))
+    K = 30 * rng.standard_normal((n, n))
+    a = sparrot.project(K + K.T, min_neighbors=k, solver=solver)
+    assert_floor_optimal(a, -K - K.T, k)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_four_points_are_as_computed_by_hand(solver):
     """Rows (a, b, c) with costs (0, 1, 2): symmetric, so that every row is the same problem.
 
