@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import sparrot
 from problems import assert_floor_optimal, assert_optimal, effective, half_squared
@@ -110,6 +110,7 @@ def test_with_a_floor_the_plan_is_a_contraction_of_the_cost(X, eps, share, seed,
 @common
 @given(X=clouds, eps=relative_eps, share=shares, seed=seeds, solver=solvers)
 def test_no_row_is_below_its_floor(X, eps, share, seed, solver):
+    assume(len(X) >= 10)  # floors of so few points are all but their number
     low = 2 + np.random.default_rng(seed).random(len(X)) * share * (len(X) - 3)
     high = 2 + 1.1 * (low - 2)
     for k in (low, high):

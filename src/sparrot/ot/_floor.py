@@ -56,7 +56,8 @@ _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
 _ARMIJO = 1e-4
 _SHORTEST = 2.0**-30
 _MAX_CG = 1000
-_PATIENCE = 100  # steps within which the error must fall
+_PATIENCE = 40  # steps within which the error must fall,
+_MAX_RESTARTS, _LONG_SWEEPS = 4, 100  # or sweeps come first once more
 _HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
 
@@ -109,7 +110,7 @@ def solve_floor(
 ) -> tuple[NewtonResult, FloatArray]:
     """Minimize the dual from (u, e), near the solution; the result in u, and e."""
     state = dual.state(u, e)
-    best, least, progressed = (u, e), np.inf, 0
+    best, least, progressed, restarts = (u, e), np.inf, 0, 0
     history: list[float] = []
     delta = _LEAST_DELTA
     while True:
@@ -118,9 +119,15 @@ def solve_floor(
         if state.error < least:
             best, least = (u, e), state.error
         report(len(history), state.error)
-        stuck = len(history) >= max_iter or len(history) > progressed + _PATIENCE
-        if state.error <= tol or stuck:
+        if state.error <= tol or len(history) >= max_iter:
             break
+        if len(history) > progressed + _PATIENCE:
+            if restarts == _MAX_RESTARTS:
+                break
+            restarts, progressed, delta = restarts + 1, len(history), _LEAST_DELTA
+            u, e = sweep(dual, *best, near=least / 10, most=_LONG_SWEEPS)
+            state = dual.state(u, e)
+            continue
         history.append(state.error)
         lonely = np.flatnonzero(state.a == 0)
         if len(lonely):  # rows without a positive score have no Hessian
@@ -142,13 +149,15 @@ def solve_floor(
     return NewtonResult(best[0], least, tuple(history)), best[1]
 
 
-def sweep(dual: FloorDual, u: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
+def sweep(
+    dual: FloorDual, u: FloatArray, e: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS
+) -> tuple[FloatArray, FloatArray]:
     """Rows that are far off half way to their c-transforms, again and again."""
-    for _ in range(_MAX_SWEEPS):
+    for _ in range(most):
         state = dual.state(u, e)
-        if state.error <= _NEAR:
+        if state.error <= near:
             break
-        rows = np.flatnonzero((state.floor < 0) | (e > 0) | (np.abs(state.marginal) > _NEAR))
+        rows = np.flatnonzero((state.floor < 0) | (e > 0) | (np.abs(state.marginal) > near))
         v, f = dual.c_transform(u, e, rows.astype(np.int32))
         u, e = u.copy(), e.copy()
         u[rows], e[rows] = (u[rows] + v) / 2, (e[rows] + f) / 2
@@ -405,6 +414,11 @@ def _finished(
 def floor_error(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -> float:
     """The largest violation of a floor, or of complementarity, of rows with these `|W_i|^2`."""
     return float(np.abs(np.minimum(e / (eps + e), 1 - k * squares)).max())
+
+
+def has_full_row(floor: FloatArray, most: int) -> bool:
+    """Whether some row must have all points, `most`, as neighbors."""
+    return bool(floor.max() >= most * (1 - 1e-12))
 
 
 def must_be_uniform(floor: FloatArray, most: int) -> bool:

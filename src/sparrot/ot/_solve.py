@@ -11,7 +11,7 @@ from sparrot.errors import InvalidInputError
 from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
-from sparrot.ot._floor import must_be_uniform
+from sparrot.ot._floor import has_full_row
 from sparrot.ot._problem import Options, Problem, Solution
 from sparrot.ot._sinkhorn import Sinkhorn
 
@@ -49,7 +49,7 @@ def make_method(problem: Problem, options: Options, run: Run) -> Method:
     elif name == "auto":
         asked = options.search == "approximate" or options.checkpoint is not None
         name = "newton" if problem.n <= CROSSING and not asked else "active-set"
-    if problem.floor is not None and must_be_uniform(problem.floor, problem.n - problem.hollow):
+    if problem.floor is not None and has_full_row(problem.floor, problem.n - problem.hollow):
         name = "newton"  # all pairs carry mass
     if name == "active-set" and _is_approximate(problem, options):
         return ApproximateActiveSet(problem, options, run)
