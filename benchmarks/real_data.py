@@ -365,6 +365,11 @@ def by_graph(units: Units, names: list[str], cell: Callable[[list[dict[str, Any]
     return table("", [title for title, _ in GRAPHS.values()], rows)
 
 
+def mean_row(units: Units, title: str, names: list[str], task: str) -> list[str]:
+    means = [[scores(units, name, graph, task).mean() for name in names] for graph in GRAPHS]
+    return [f"*{title}*", *(f"*{np.mean(of):.3f}*" for of in means)]
+
+
 def score_table(units: Units, task: str) -> str:
     """Mean and standard deviation; in bold what is better than all others by more than noise."""
     names, rows = sets_of(units, task), []
@@ -379,12 +384,9 @@ def score_table(units: Units, task: str) -> str:
             text = f"**{text}**" if alone and graph == best else text
             row.append(text + f" ({failed} failed)" * (failed > 0))
         rows.append(row)
-    for title, among in (
-        ("mean of all sets", names),
-        ("mean of the real ones", [name for name in names if name not in MADE]),
-    ):
-        of = [[scores(units, name, graph, task).mean() for name in among] for graph in GRAPHS]
-        rows.append([f"*{title}*", *(f"*{np.mean(means):.3f}*" for means in of if means)])
+    real = [name for name in names if name not in MADE]
+    rows.append(mean_row(units, "mean of all sets", names, task))
+    rows.append(mean_row(units, "mean of the real ones", real, task))
     return table("", [title for title, _ in GRAPHS.values()], rows)
 
 
