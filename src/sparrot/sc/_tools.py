@@ -96,7 +96,7 @@ def diffmap(
     most = len(kept) - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
     spectrum = eigenpairs(W[kept][:, kept], k, components="each")
-    count, where = nearly_separate(*spectrum.nontrivial)
+    count, where = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
     announce_nearly_separate(count, kept[where], len(labels), names=adata.obs_names)
     _log_slow(spectrum)
     vectors = np.full((len(labels), k), np.nan)

@@ -127,10 +127,12 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         return labels
 
     def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
-        """Warn of pairs that belong to few points, of other components if nobody has done so."""
+        """Warn of clusters of few points; of those that are components if nobody has done so."""
         said = self.components == "warn" or self._warned_of_pieces()
-        some = pairs.nontrivial if said else (pairs.values[1:], pairs.vectors[:, 1:])
-        count, where = nearly_separate(*some, len(points) / self.n_clusters_ * _SMALL)
+        order = np.arange(len(pairs.values))
+        counted = (pairs.nontrivial if said else order > 0) & (order < self.n_clusters_)
+        most = _SMALL * len(points) / self.n_clusters_
+        count, where = nearly_separate(pairs.values, pairs.vectors, counted, most)
         connected = said or pairs.n_components == 1
         announce_nearly_separate(
             count, points[where], len(self.component_labels_), connected=connected

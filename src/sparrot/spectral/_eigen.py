@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
-from sparrot._types import FloatArray, IntArray
+from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.spectral._operators import degrees, scaled
@@ -85,10 +85,10 @@ class Spectrum:
         return participation(self.vectors)
 
     @property
-    def nontrivial(self) -> tuple[FloatArray, FloatArray]:
-        """Values and vectors without the first pair of each component."""
+    def nontrivial(self) -> BoolArray:
+        """(k,) False for the first pair of each component, whose function is constant on it."""
         first = np.unique(self.owners, return_index=True)[1]
-        return np.delete(self.values, first), np.delete(self.vectors, first, axis=1)
+        return ~np.isin(np.arange(len(self.owners)), first)
 
     def __repr__(self) -> str:
         """One line with what matters."""
@@ -180,7 +180,8 @@ def eigenpairs(
             remedy=["ask for fewer pairs", "raise {tol}"],
         )
     if components == "warn":
-        announce_nearly_separate(*nearly_separate(*spectrum.nontrivial), n)
+        found = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
+        announce_nearly_separate(*found, n)
     return spectrum
 
 

@@ -83,7 +83,7 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
             self._lambda[points, :k] = pairs.values[1:]
             if c == 0:
                 self.eigenvalues_ = pairs.values[1:]
-            found, where = nearly_separate(*pairs.nontrivial)
+            found, where = nearly_separate(pairs.values, pairs.vectors, pairs.nontrivial)
             count += found
             hanging.append(points[where])
         announce_nearly_separate(count, np.sort(np.concatenate(hanging)), n)

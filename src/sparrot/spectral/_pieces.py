@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from sparrot._types import FloatArray, IntArray
+from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
 
 COMPONENTS = ("warn", "largest", "each", "error")
@@ -88,24 +88,25 @@ def participation(vectors: FloatArray) -> FloatArray:
 
 
 def nearly_separate(
-    values: FloatArray, vectors: FloatArray, most: float = np.inf
+    values: FloatArray, vectors: FloatArray, counted: BoolArray, most: float = np.inf
 ) -> tuple[int, IntArray]:
     """How many pairs within 1e-3 of one live on fewer than 1 % of the points, or on two; and where.
 
-    The trivial pair must not be among them. A point belongs to a vector if its entry is at least
-    half as large as the largest. Vectors that live on `most` points or more are passed over.
+    Only pairs that are `counted` matter, and the trivial one must not be among them. Vectors that
+    live on `most` points or more are passed over. A point belongs to a vector if its entry is at
+    least half as large as the largest.
 
     Examples
     --------
     >>> far = np.zeros((100, 1))
     >>> far[[7, 9]] = 2**-0.5
-    >>> nearly_separate(np.array([0.9995]), far)
+    >>> nearly_separate(np.array([0.9995]), far, np.array([True]))
     (1, array([7, 9]))
-    >>> nearly_separate(np.array([0.99]), far)
+    >>> nearly_separate(np.array([0.99]), far, np.array([True]))
     (0, array([], dtype=int64))
     """
     few = min(max(_FEW * len(vectors), _PAIR), most)
-    found = (values >= 1 - _NEAR) & (participation(vectors) < few)
+    found = counted & (values >= 1 - _NEAR) & (participation(vectors) < few)
     size = np.abs(vectors[:, found])
     return int(found.sum()), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))
 

@@ -228,6 +228,14 @@ def test_small_components_are_announced_if_nobody_has_and_small_clusters_are_not
     assert not warnings_of(lambda: model.fit(many))
 
 
+def test_points_that_make_no_difference_to_the_clusters_are_not_announced():
+    three = joined(joined(blob(200), blob(200), 1e-6), blob(200), 1e-6)
+    W = joined(three, path_graph(2), 1e-4)
+    model = sparrot.SpectralClustering(3, affinity="precomputed")
+    assert not warnings_of(lambda: model.fit(W))
+    assert len(warnings_of(lambda: model.set_params(n_clusters=4).fit(W))) == 1
+
+
 def test_more_than_the_largest_component_has_is_refused_by_name():
     with pytest.raises(InvalidInputError, match=r"n_components must be .* from 1 to 78, got 79"):
         sparrot.Eigenmaps(79, affinity="precomputed", components="largest").fit(PIECES)
