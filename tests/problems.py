@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_swiss_roll
+from sklearn.decomposition import PCA
 
 from sparrot.datasets import make_spiral
 
@@ -158,6 +159,23 @@ def manufactured_floor(n: int, seed: int = 0):
     k = np.maximum(effective(P) * np.where(tight, 1.0, 0.8), 1.0)
     C = np.where(P > 0, u[:, None] + u - (eps + (e[:, None] + e) / 2) * P, C)
     return np.maximum(C, C.T), eps, k, P
+
+
+def blood_cells(n: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Purified blood cells in 50 principal components, and their types; None without the data."""
+    folder = data_folder()
+    if folder is None or not (folder / "pbmc_facs.npz").exists():
+        return None
+    file = np.load(folder / "pbmc_facs.npz", allow_pickle=False)
+    X = sp.csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
+    rows = np.sort(np.random.default_rng(0).choice(X.shape[0], n, replace=False))
+    X = sp.csr_array(X[rows].astype(np.float64))
+    X = sp.csr_array(sp.diags_array(1e4 / X.sum(axis=1)) @ X).log1p()
+    mean = X.mean(axis=0)
+    spread = X.power(2).mean(axis=0) - mean**2
+    genes = np.argsort(-np.where(mean > 0.01, spread / np.maximum(mean, 0.01), 0.0))[:2000]
+    Y = PCA(50, random_state=0).fit_transform(X[:, genes].toarray())
+    return Y, file["obs_subpop"][rows]
 
 
 def path_graph(n: int) -> sp.csr_array:

@@ -7,6 +7,8 @@ error in its own names by `worded`; nobody has to read a sentence by a program.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from string import Formatter
 from typing import Any, Self
@@ -43,7 +45,7 @@ class Worded(Exception):  # noqa: N818
     ----------
     problem : what is wrong; where there is a `parameter`, that is the subject of the sentence.
     parameter : name of the argument at fault, if one is.
-    value : what was received for it.
+    value : what was received for it; of a warning about some points, these points.
     remedy : what to do, or several things of which any helps. Arguments (and functions) in it stand
         in braces, as in `"take {eps='connected'}"`, for others may spell them otherwise; text that
         is not ours goes through `literal`.
@@ -154,3 +156,15 @@ class NotConvergedError(SparrotError, RuntimeError):
 
 class AffinityWarning(Worded, UserWarning):
     """The affinity is right, but may not be what was meant; the remedy says what to try."""
+
+
+def warn(warning: AffinityWarning) -> None:
+    """Warn at the line of the user: the first that is neither here nor in scikit-learn."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)
+
+
+def _is_inside(module: str) -> bool:
+    return module.startswith(("sparrot.", "sklearn."))

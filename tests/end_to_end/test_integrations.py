@@ -62,6 +62,15 @@ for k, options in enumerate(changed):
 assert other.uns["u2"]["params"]["random_state"] == 1
 assert "u2" not in ours.obsm
 
+# A component that was cut out is an affinity.
+warnings.simplefilter("ignore", sparrot.AffinityWarning)
+far = anndata.AnnData(np.vstack([X, 100 + X[:40]]))
+sparrot.sc.neighbors(far, 6, perplexity=12)
+part = far[60:].copy()
+sparrot.sc.umap(part, maxiter=5)
+alone = sparrot.umap_layout(far.obsp["connectivities"][60:, 60:], min_dist=0.5, n_epochs=5)
+assert np.array_equal(part.obsm["X_umap"], alone.embedding.astype(np.float32))
+
 before = a.matrix.copy()
 w = np.sort(a.matrix.data)
 few, many = (sparrot.umap_layout(a, n_epochs=k) for k in (12, 200))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity._result import Affinity
 from sparrot.cost import Cost
-from sparrot.errors import AffinityWarning
+from sparrot.errors import AffinityWarning, warn
 
 _MISSED = 0.1  # of the rows
 
@@ -19,7 +16,7 @@ _MISSED = 0.1  # of the rows
 def warn_if_poor(affinity: Affinity, cost: Cost, given_eps: bool) -> None:
     """Warn if outliers make an eps that was given too large, or if the graph is in pieces."""
     for warning in signs_of_poor_choice(affinity, cost, given_eps):
-        warnings.warn(warning, stacklevel=_outside())
+        warn(warning)
 
 
 def signs_of_poor_choice(
@@ -82,11 +79,3 @@ def _missed(affinity: Affinity) -> AffinityWarning | None:
             "take {search='exact'}",
         ],
     )
-
-
-def _outside() -> int:
-    """The stack level of the caller's own line: the first that is not in this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sparrot."):
-        level, frame = level + 1, frame.f_back
-    return level

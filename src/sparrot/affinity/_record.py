@@ -19,6 +19,7 @@ from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.ot import Certificate, marginal_error
 
 SCHEMA = 1
+LOST = 1e-3  # of a row sum, that sparse entropic rows may lack
 _ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
 _LATER = ("missed_rows", "floor_violation", "complementarity")  # zero where they are missing
@@ -108,15 +109,30 @@ def _require_size(record: Mapping[str, Any], matrix: Any, source: str) -> None:
     if matrix.shape != (n, n):
         raise InvalidInputError(
             f"{source} was an affinity of {n} points and its matrix now has shape {matrix.shape}: "
-            "a part of an affinity is none, as its rows do not sum to one",
+            "its certificate is that of all points",
             remedy="build it anew for these points",
         )
 
 
-def require_whole(record: Mapping[str, Any], matrix: Any, source: str) -> None:
-    """Raise unless all points are there, and each has edges."""
-    _require_size(record, matrix, source)
-    empty = np.count_nonzero(matrix.sum(axis=1) == 0)
+def require_rows(record: Mapping[str, Any], matrix: Any, source: str) -> None:
+    """Raise unless each point has edges and, if points came or went, rows that sum to one.
+
+    Rows that lost edges to points that are gone sum to less; a component that was cut out as a
+    whole is an affinity.
+    """
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    n, now = int(record["n"]), len(sums)
+    short = np.count_nonzero(np.abs(sums - 1) > max(LOST, float(record.get("marginal_error", 0))))
+    if now != n and short:
+        raise InvalidInputError(
+            f"{source} was an affinity of {n} points, of which {now} are here, and the rows of "
+            f"{short} of these no longer sum to one: they have lost edges to points that are gone",
+            remedy=[
+                "run {sparrot.sc.neighbors} on these points",
+                "cut out whole connected components of the graph",
+            ],
+        )
+    empty = np.count_nonzero(sums == 0)
     if empty:
         raise InvalidInputError(
             f"{source} was an affinity, and {empty} of its points have lost all edges, as after "

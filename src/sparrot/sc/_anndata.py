@@ -34,7 +34,7 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag
 from sparrot.affinity import Affinity
-from sparrot.affinity._record import from_record, require_whole, to_record
+from sparrot.affinity._record import from_record, require_rows, to_record
 from sparrot.errors import InvalidInputError
 
 DEFAULT = "neighbors"  # the key of scanpy's default graph
@@ -165,7 +165,7 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
             f"there is no graph under uns[{key!r}]", remedy="run {sparrot.sc.neighbors} first"
         )
     if RECORD in entry:
-        require_whole(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
+        require_rows(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
     return adata.obsp[place]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from numbers import Integral
 from typing import Any
 
-from sparrot._validation import as_count
-from sparrot.errors import AffinityWarning, InvalidInputError
+import numpy as np
+
+from sparrot._validation import as_choice, as_count
+from sparrot.errors import InvalidInputError
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
 from sparrot.layout._umap import curve
@@ -20,6 +21,14 @@ from sparrot.sc._anndata import (
     put_layout,
 )
 from sparrot.spectral import Spectrum, alpha_normalization, eigenpairs
+from sparrot.spectral._pieces import (
+    COMPONENTS,
+    announce_nearly_separate,
+    announce_pieces,
+    announce_rest,
+    components_by_size,
+    nearly_separate,
+)
 
 _COMPONENTS = 15  # of a diffusion map, scanpy's default
 _STATIONARY = 0.9994  # sc.tl.dpt takes larger eigenvalues for that of the steady state
@@ -27,7 +36,12 @@ _log = logging.getLogger(__name__)
 
 
 def diffmap(
-    adata: Any, n_comps: int | None = None, *, neighbors_key: str | None = None, copy: bool = False
+    adata: Any,
+    n_comps: int | None = None,
+    *,
+    neighbors_key: str | None = None,
+    components: str = "warn",
+    copy: bool = False,
 ) -> Any:
     """The diffusion map of the graph, in place of `sc.tl.diffmap`.
 
@@ -38,17 +52,28 @@ def diffmap(
 
     Parameters
     ----------
-    adata : AnnData with a graph, of sparrot or scanpy.
+    adata : AnnData with a graph, of sparrot or scanpy. Of an AnnData for which sparrot built the
+        graph it may be a part that consists of whole connected components.
     n_comps : number of components, counting the steady state, as in scanpy; 15 if not given, or one
         less than there are cells.
     neighbors_key : the `key_added` of `neighbors`.
+    components : for a graph in pieces: "warn" takes the leading eigenvectors of all pieces, with a
+        warning; "each" does the same silently; "largest" maps the largest connected component as if
+        it were alone, the other cells get NaN, and a warning says how many these are; "error"
+        refuses.
     copy : return a changed copy.
 
     Returns
     -------
     None or AnnData
         Written: `obsm["X_diffmap"]`, the eigenvectors, column 0 the steady state, and
-        `uns["diffmap_evals"]`, their eigenvalues. `sc.tl.dpt` reads both.
+        `uns["diffmap_evals"]`, their eigenvalues. `sc.tl.dpt` reads both; cells outside the
+        component of the root have infinite pseudotime.
+
+    Warns
+    -----
+    AffinityWarning : the graph is in pieces, or in one piece in name only: eigenvalues within 1e-3
+        of one belong to fewer than 1 % of the cells, or to two, which are named.
 
     Examples
     --------
@@ -60,12 +85,23 @@ def diffmap(
     ((200, 4), True)
     """
     adata = as_writable(adata, copy)
-    W = get_connectivities(adata, neighbors_key)
-    most = adata.n_obs - 1
+    as_choice(components, "components", COMPONENTS)
+    W = alpha_normalization(get_connectivities(adata, neighbors_key), 1.0)
+    labels = components_by_size(W)
+    announce_pieces(labels, components)
+    kept = np.arange(len(labels))
+    if components == "largest":
+        announce_rest(labels, "NaN in obsm['X_diffmap']")
+        kept = np.flatnonzero(labels == 0)
+    most = len(kept) - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
-    spectrum = eigenpairs(alpha_normalization(W, 1.0), k, components="each")
-    _warn_if_in_pieces(spectrum)
-    put_diffusion_map(adata, spectrum.vectors, spectrum.values)
+    spectrum = eigenpairs(W[kept][:, kept], k, components="each")
+    count, where = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
+    announce_nearly_separate(count, kept[where], len(labels), names=adata.obs_names)
+    _log_slow(spectrum)
+    vectors = np.full((len(labels), k), np.nan)
+    vectors[kept] = spectrum.vectors
+    put_diffusion_map(adata, vectors, spectrum.values)
     return adata if copy else None
 
 
@@ -83,7 +119,8 @@ def tsne(
 
     Parameters
     ----------
-    adata : AnnData with a graph, of sparrot or scanpy.
+    adata : AnnData with a graph, of sparrot or scanpy, whole or cut into whole components, as for
+        `diffmap`.
     n_components : 2 or 1.
     neighbors_key : the `key_added` of `neighbors`.
     key_added : write under this key instead of `X_tsne` and `tsne`.
@@ -137,7 +174,8 @@ def umap(
 
     Parameters
     ----------
-    adata : AnnData with a graph, of sparrot or scanpy.
+    adata : AnnData with a graph, of sparrot or scanpy, whole or cut into whole components, as for
+        `diffmap`.
     n_components, min_dist, spread, alpha, negative_sample_rate : as in `sc.tl.umap`.
     maxiter : number of epochs; None for enough to sample every edge, within limits (see
         `sparrot.umap_layout`). Edges that are left out are logged.
@@ -195,19 +233,9 @@ def _as_seed(random_state: Any) -> int:
     return int(random_state)
 
 
-def _warn_if_in_pieces(spectrum: Spectrum) -> None:
-    """Warn of several connected components; log eigenvalues that `sc.tl.dpt` mistakes for 1."""
-    pieces = spectrum.n_components
-    if pieces > 1:
-        warnings.warn(
-            AffinityWarning(
-                f"the graph has {pieces} connected components, and as many components of the "
-                "diffusion map only tell them apart",
-                remedy=["raise {perplexity}", "take {eps='connected'}"],
-            ),
-            stacklevel=3,
-        )
-    slow = int((spectrum.values >= _STATIONARY).sum()) - pieces
+def _log_slow(spectrum: Spectrum) -> None:
+    """Log eigenvalues that `sc.tl.dpt` mistakes for 1."""
+    slow = int((spectrum.values >= _STATIONARY).sum()) - spectrum.n_components
     if slow > 0:
         _log.warning(
             "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "

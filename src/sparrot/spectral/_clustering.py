@@ -15,14 +15,16 @@ from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import Spectrum, eigenpairs
 from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
+from sparrot.spectral._pieces import COMPONENTS, announce_nearly_separate, nearly_separate
+
+_SMALL = 0.25  # of a mean cluster: what is smaller may be outliers
 
 
 class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     """Spectral clustering on an affinity.
 
     The k leading eigenfunctions of the random walk, the trivial one among them, are nearly constant
-    on clusters; k-means or a pivoted QR decomposition finds the clusters from their values. No
-    component of a graph in pieces is split unless k exceeds the number of components.
+    on clusters; k-means or a pivoted QR decomposition finds the clusters from their values.
 
     Parameters
     ----------
@@ -30,16 +32,27 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     affinity : as for `sparrot.Eigenmaps`.
     assign : "kmeans", or "cluster_qr" (Damle, Minden and Ying), which needs no random start.
     max_clusters : the most that may be suggested.
+    components : for a graph in pieces: "each" takes the components for clusters, and splits one
+        only if there are fewer than `n_clusters`; "warn" does the same with a warning; "largest"
+        clusters the largest component as if it were alone, the other points get the label -1, and
+        a warning says how many these are; "error" refuses.
     random_state : seed of the eigensolver and of k-means.
 
     Attributes
     ----------
-    labels_ : (n,) cluster of each point.
+    labels_ : (n,) cluster of each point; with `components="largest"` -1 for those outside.
     n_clusters_ : the number of clusters.
     eigenvalues_ : leading eigenvalues, one more than there are clusters (or `max_clusters`, if
         their number is suggested).
-    embedding_ : (n, k) eigenfunctions that were clustered.
+    embedding_ : (n, k) eigenfunctions that were clustered; NaN where the label is -1.
+    component_labels_ : (n,) connected component of each point, the largest 0.
     affinity_ : (n, n) matrix.
+
+    Warns
+    -----
+    AffinityWarning : clusters will be outliers, as the graph has pieces of few points, or is one
+        piece in name only: eigenvalues within 1e-3 of one belong to fewer than 1 % of the points
+        (or to two) and to less than a quarter of a mean cluster. `value` has these points.
 
     Examples
     --------
@@ -59,41 +72,71 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         affinity: Any = "qot",
         assign: str = "kmeans",
         max_clusters: int = 10,
+        components: str = "each",
         random_state: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
         self.assign = assign
         self.max_clusters = max_clusters
+        self.components = components
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X."""
         assign = as_choice(self.assign, "assign", ("kmeans", "cluster_qr"))
+        as_choice(self.components, "components", COMPONENTS)
         W = self._fit_affinity(X)
-        pairs = self._eigenpairs(W)
+        kept = self._kept = self._fit_components(W, "the label -1")
+        pairs = self._eigenpairs(W if kept.all() else W[kept][:, kept])
         self.eigenvalues_ = pairs.values
         k = self.n_clusters
         self.n_clusters_ = suggest_clusters(pairs.values) if k is None else int(k)
-        self.embedding_ = pairs.functions[:, : self.n_clusters_]
+        self._announce_outliers(pairs, np.flatnonzero(kept))
+        Y = pairs.functions[:, : self.n_clusters_]
         if assign == "kmeans":
             self._kmeans = KMeans(self.n_clusters_, n_init=10, random_state=self.random_state)
-            self.labels_ = self._kmeans.fit_predict(self.embedding_)
+            self._kmeans.fit(Y)
         else:
-            self._rotation = cluster_rotation(self.embedding_)
-            self.labels_ = _dominant(self.embedding_, self._rotation)
+            self._rotation = cluster_rotation(Y)
+        self.embedding_ = np.full((len(kept), self.n_clusters_), np.nan)
+        self.embedding_[kept] = Y
+        self.labels_ = self._assigned(self.embedding_)
         return self
 
     @NeedsRows
     def predict(self, X: Any) -> IntArray:
-        """Clusters of new points, from the Nystrom extension of the eigenfunctions."""
+        """Clusters of new points, from the Nystrom extension of the eigenfunctions.
+
+        With `components="largest"` only neighbors in that component count. A point that has none
+        gets the label -1.
+        """
         check_is_fitted(self)
         values = divisible(self.eigenvalues_[: self.n_clusters_])
-        rows = self._new_rows(X)
-        Y = extended(rows, np.ones(rows.shape[1]), self.embedding_ / values)
-        if self.assign == "kmeans":
-            return self._kmeans.predict(Y)
-        return _dominant(Y, self._rotation)
+        functions = np.nan_to_num(self.embedding_ / values)
+        return self._assigned(extended(self._new_rows(X), self._kept.astype(float), functions))
+
+    def _assigned(self, Y: FloatArray) -> IntArray:
+        """The cluster of each row; -1 for rows of NaN."""
+        known = ~np.isnan(Y[:, 0])
+        labels = np.full(len(Y), -1)
+        if self.assign == "cluster_qr":
+            labels[known] = np.abs(Y[known] @ self._rotation).argmax(axis=1)
+        elif known.any():
+            labels[known] = self._kmeans.predict(Y[known])
+        return labels
+
+    def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
+        """Warn of clusters of few points; of those that are components if nobody has done so."""
+        said = self.components == "warn" or self._warned_of_pieces()
+        order = np.arange(len(pairs.values))
+        counted = (pairs.nontrivial if said else order > 0) & (order < self.n_clusters_)
+        most = _SMALL * len(points) / self.n_clusters_
+        count, where = nearly_separate(pairs.values, pairs.vectors, counted, most)
+        connected = said or pairs.n_components == 1
+        announce_nearly_separate(
+            count, points[where], len(self.component_labels_), connected=connected
+        )
 
     def _eigenpairs(self, W: Any) -> Spectrum:
         """The pairs of all clusters, and one more for the gap that follows them."""
@@ -142,8 +185,3 @@ def cluster_rotation(V: FloatArray) -> FloatArray:
     pivots = qr(V.T, mode="r", pivoting=True)[1][:k]
     left, _, right = svd(V[pivots].T)
     return left @ right
-
-
-def _dominant(V: FloatArray, rotation: FloatArray) -> IntArray:
-    """The axis that each row of V is nearest to after the rotation."""
-    return np.abs(V @ rotation).argmax(axis=1)

@@ -12,21 +12,24 @@ no solver has to tell equal eigenvalues apart, and every vector lives on one com
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
-from sparrot._types import FloatArray, IntArray
+from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
-from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.spectral._operators import degrees, scaled
-
-COMPONENTS = ("warn", "largest", "each", "error")
+from sparrot.spectral._pieces import (
+    COMPONENTS,
+    announce_nearly_separate,
+    announce_pieces,
+    components_by_size,
+    nearly_separate,
+    participation,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +75,21 @@ class Spectrum:
         """
         return self.vectors * np.sqrt(self.degrees.sum() / self.degrees)[:, None]
 
+    @property
+    def participation(self) -> FloatArray:
+        """(k,) on how many points each vector lives: `1 / sum(v^4)`.
+
+        An eigenvalue next to 1 that belongs to few points tells of outliers that hardly anything
+        joins to the rest, and not of clusters.
+        """
+        return participation(self.vectors)
+
+    @property
+    def nontrivial(self) -> BoolArray:
+        """(k,) False for the first pair of each component, whose function is constant on it."""
+        first = np.unique(self.owners, return_index=True)[1]
+        return ~np.isin(np.arange(len(self.owners)), first)
+
     def __repr__(self) -> str:
         """One line with what matters."""
         return (
@@ -98,9 +116,10 @@ def eigenpairs(
     W : (n, n) affinity: an `Affinity`, or a symmetric nonnegative matrix, sparse or dense.
     k : number of pairs, less than n; the trivial one (eigenvalue 1) is the first.
     components : what to do with a graph in pieces, where the eigenvalue 1 occurs once for each.
-        "each" takes the leading pairs of all pieces together; "warn" does the same with a warning;
-        "largest" takes the pairs of the largest component alone, with vectors that are zero
-        elsewhere; "error" refuses.
+        "each" takes the leading pairs of all pieces together; "warn" does the same with a warning,
+        and also warns where the graph is one piece in name only: of eigenvalues within 1e-3 of one
+        that belong to fewer than 1 % of the points, or to two; "largest" takes the pairs of the
+        largest component alone, with vectors that are zero elsewhere; "error" refuses.
     solver : "dense", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else the other
         three one after the other until the residuals meet `tol`. The pairs of a component with
         hardly more points than pairs are always found by the dense one.
@@ -129,7 +148,11 @@ def eigenpairs(
     k = as_count(k, "k", n - 1)
     degree = degrees(W)
     labels = components_by_size(W)
-    kept = _kept_components(np.bincount(labels), components, k)
+    announce_pieces(labels, components)
+    kept = int(labels.max()) + 1
+    if components == "largest":
+        _require_at_most(int((labels == 0).sum()), k)
+        kept = 1
     S = scaled(W, degree**-0.5, degree**-0.5)
     trivial = 1 < kept and k <= kept  # eigenvalue 1 again and again, with vectors that are known
     parts = []
@@ -156,49 +179,20 @@ def eigenpairs(
             spectrum,
             remedy=["ask for fewer pairs", "raise {tol}"],
         )
+    if components == "warn":
+        found = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
+        announce_nearly_separate(*found, n)
     return spectrum
 
 
-def components_by_size(W: Any) -> IntArray:
-    """The connected component of each point, numbered by size, the largest 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> components_by_size(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
-    array([1, 0, 0])
-    """
-    labels = connected_components(csr_array(W), directed=False)[1]
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[labels]
-
-
-def _kept_components(sizes: IntArray, components: str, k: int) -> int:
-    """How many of the components count; a graph in pieces gets a warning or an error if asked."""
-    if components == "largest":
-        if k > sizes[0]:
-            raise InvalidInputError(
-                f"must be at most {sizes[0]}, the size of the largest component, got {k}",
-                parameter="k",
-                value=k,
-            )
-        return 1
-    if len(sizes) > 1 and components in ("warn", "error"):
-        problem = (
-            f"the graph has {len(sizes)} components, the largest of {sizes[0]} points, and as many "
-            "eigenvalues 1: the leading eigenvectors only tell the components apart"
+def _require_at_most(largest: int, k: int) -> None:
+    """Raise unless the largest component has k points."""
+    if k > largest:
+        raise InvalidInputError(
+            f"must be at most {largest}, the size of the largest component, got {k}",
+            parameter="k",
+            value=k,
         )
-        remedy = (
-            "take a larger {eps}",
-            "take more neighbors",
-            "pass {components='largest'} or {components='each'}",
-        )
-        if components == "error":
-            raise InvalidInputError(problem, remedy=remedy)
-        warnings.warn(AffinityWarning(problem, remedy=remedy), stacklevel=3)
-    return len(sizes)
 
 
 def _trivial_pair(degree: FloatArray) -> EigenPairs:

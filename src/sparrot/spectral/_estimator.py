@@ -16,16 +16,17 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from sparrot._types import FloatArray
+from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_affinity, as_array
 from sparrot.affinity import Affinity
 from sparrot.affinity._estimator import AffinityEstimator, check_features, validated
+from sparrot.affinity._record import LOST
 from sparrot.affinity._registry import kinds, named_estimator
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.errors import InvalidInputError
+from sparrot.spectral._pieces import announce_pieces, announce_rest, components_by_size
 
 _LEAST = 1e-6  # size of an eigenvalue that can be divided by
-_LOST = 1e-3  # of a row sum, or of symmetry, that an affinity may lack
 
 
 class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
@@ -38,10 +39,12 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
     ----------
     affinity_ : (n, n) matrix.
     affinity_estimator_ : the fitted estimator that made it, None if it was precomputed.
+    component_labels_ : (n,) connected component of each point, the largest 0.
     n_features_in_ : number of columns seen by `fit`.
     """
 
     affinity: Any
+    components: str
 
     def _fit_affinity(self, X: Any) -> Any:
         """The affinity of the rows of X, or X itself."""
@@ -59,6 +62,16 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _is_named(self, name: str) -> bool:
         return isinstance(self.affinity, str) and self.affinity == name
+
+    def _fit_components(self, W: Any, fate: str) -> BoolArray:
+        """Which points count: all, or those of the largest component; `fate` is what others get."""
+        labels = self.component_labels_ = components_by_size(W)
+        if not (self.components == "warn" and self._warned_of_pieces()):
+            announce_pieces(labels, self.components)
+        if self.components != "largest":
+            return np.ones(len(labels), dtype=bool)
+        announce_rest(labels, fate)
+        return labels == 0
 
     def _warned_of_pieces(self) -> bool:
         """Whether the affinity estimator has warned already that the graph is in pieces, if so."""
@@ -116,9 +129,9 @@ def is_affinity(X: Any) -> bool:
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] < 2 or X.dtype.kind != "f":
         return False
     sums = np.asarray(X.sum(axis=1)).ravel()
-    if not (np.abs(sums - 1) <= _LOST).all() or X.diagonal().any():
+    if not (np.abs(sums - 1) <= LOST).all() or X.diagonal().any():
         return False
-    return bool(X.min() >= 0 and abs(X - X.T).max() <= _LOST * X.max())
+    return bool(X.min() >= 0 and abs(X - X.T).max() <= LOST * X.max())
 
 
 class NeedsRows:

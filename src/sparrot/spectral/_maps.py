@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparrot._types import FloatArray
+from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
-from sparrot.spectral._eigen import COMPONENTS, components_by_size, eigenpairs
+from sparrot.spectral._eigen import eigenpairs
 from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
 from sparrot.spectral._operators import as_exponent, degrees, scaled
+from sparrot.spectral._pieces import COMPONENTS, announce_nearly_separate, nearly_separate
 
 
 class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEstimator):  # type: ignore[misc]
@@ -26,13 +27,14 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Embed the rows of X."""
-        W = self._fit_affinity(X)
-        m = as_count(self.n_components, "n_components", max(1, W.shape[0] - 2))
         as_choice(self.components, "components", COMPONENTS)
+        W = self._fit_affinity(X)
+        kept = self._fit_components(W, "NaN for coordinates")
+        m = as_count(self.n_components, "n_components", max(1, int(kept.sum()) - 2))
         self._weights = degrees(W) ** -self._exponent()
-        self._decompose(scaled(W, self._weights, self._weights), m)
+        self._decompose(scaled(W, self._weights, self._weights), kept, m)
         self.embedding_ = self._factors(self._lambda) * self._psi
-        self._weights[np.isnan(self._psi[:, 0])] = 0.0  # outside the largest component
+        self._weights[~kept] = 0.0
         self._n_features_out = m
         return self
 
@@ -44,6 +46,8 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
         """Coordinates of new points by the Nystrom extension; training points keep their own.
 
         With `affinity="precomputed"`, X holds the affinities of new points to the training points.
+        With `components="largest"` only neighbors in that component count, and a point that has
+        none gets NaN.
         """
         check_is_fitted(self)
         functions = np.nan_to_num(self._extension_factors(self._lambda) * self._psi)
@@ -60,32 +64,29 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
         """The factors g(lambda) / lambda of the extension."""
         return self._factors(values) / divisible(values)
 
-    def _decompose(self, W: Any, m: int) -> None:
-        """Set psi and lambda for each coordinate and, with components="each", each component."""
-        labels = components_by_size(W)
+    def _decompose(self, W: Any, kept: BoolArray, m: int) -> None:
+        """Set psi and lambda: of the kept points, or of each component as if it were alone."""
+        labels = self.component_labels_
         n = len(labels)
-        self.component_labels_ = labels
-        self._psi, self._lambda = np.zeros((n, m)), np.ones((n, m))
         each = self.components == "each"
-        warned = self.components == "warn" and self._warned_of_pieces()
+        self._psi, self._lambda = np.zeros((n, m)), np.ones((n, m))
+        self._psi[~kept] = np.nan
+        count, hanging = 0, [np.empty(0, dtype=np.intp)]
         for c in range(int(labels.max()) + 1 if each else 1):
-            points = np.flatnonzero(labels == c) if each else np.arange(n)
+            points = np.flatnonzero(labels == c if each else kept)
             k = min(m, len(points) - 2)
             if k < 1:
                 continue
             block = W if len(points) == n else W[points][:, points]
-            pairs = eigenpairs(
-                block,
-                k + 1,
-                components="each" if warned else self.components,  # the same pairs, silently
-                random_state=self.random_state,
-            )
+            pairs = eigenpairs(block, k + 1, components="each", random_state=self.random_state)
             self._psi[points, :k] = pairs.functions[:, 1:]
             self._lambda[points, :k] = pairs.values[1:]
             if c == 0:
                 self.eigenvalues_ = pairs.values[1:]
-        if self.components == "largest":
-            self._psi[labels > 0] = np.nan
+            found, where = nearly_separate(pairs.values, pairs.vectors, pairs.nontrivial)
+            count += found
+            hanging.append(points[where])
+        announce_nearly_separate(count, np.sort(np.concatenate(hanging)), n)
 
 
 # Only now that the class exists: scikit-learn's wrapper for `set_output` would hide the condition.
@@ -107,8 +108,8 @@ class Eigenmaps(SpectralMap):
         zero diagonal, rows that sum to one) is used as it is, so that
         `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.
     components : for a graph in pieces: "warn" embeds it as a whole, with a warning; "largest"
-        embeds the largest component alone, and the other points get NaN; "each" embeds every
-        component on its own; "error" refuses.
+        embeds the largest component as if it were alone, the other points get NaN, and a warning
+        says how many these are; "each" embeds every component on its own; "error" refuses.
     random_state : seed of the eigensolver.
 
     Attributes
@@ -118,6 +119,11 @@ class Eigenmaps(SpectralMap):
     component_labels_ : (n,) connected component of each point, the largest 0.
     affinity_ : (n, n) matrix.
     affinity_estimator_ : the fitted estimator that made it, None if precomputed.
+
+    Warns
+    -----
+    AffinityWarning : the graph is in pieces, or in one piece in name only: eigenvalues within 1e-3
+        of one belong to fewer than 1 % of the points, or to two. `value` has these points.
 
     Examples
     --------

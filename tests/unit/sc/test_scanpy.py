@@ -1,4 +1,5 @@
 import logging
+import warnings
 from functools import partial
 
 import anndata
@@ -129,7 +130,7 @@ def test_pieces_and_slow_components_are_told(caplog):
     adata = cloud(80)
     adata.X[40:] += 100
     sparrot.sc.neighbors(adata, perplexity=10)
-    with pytest.warns(AffinityWarning, match="2 connected components"):
+    with pytest.warns(AffinityWarning, match="the graph has 2 components"):
         sparrot.sc.diffmap(adata, n_comps=3)
     ring = sp.csr_matrix(sp.eye(400, k=1) + sp.eye(400, k=399))
     slow = anndata.AnnData(np.zeros((400, 1)), obsp={"connectivities": (ring + ring.T) / 2})
@@ -256,6 +257,87 @@ def test_a_changed_matrix_loses_its_certificate():
         certificate = sparrot.sc.affinity(adata).certificate
     assert certificate.marginal_error == pytest.approx(abs(W.sum(axis=1) - 1).max())
     assert certificate.violation == np.inf
+
+
+def in_pieces():
+    """Clouds of 70 and 50 cells far apart, in turns, with a graph; and which are in the larger."""
+    adata = cloud(120)
+    larger = np.arange(120) % 12 < 7
+    adata.X[larger] += 100
+    sparrot.sc.neighbors(adata, perplexity=10)
+    return adata, larger
+
+
+def test_the_diffusion_map_of_the_largest_component_is_that_of_its_cells():
+    adata, larger = in_pieces()
+    with pytest.warns(AffinityWarning, match="50 of 120 points are outside the largest of 2 comp"):
+        sparrot.sc.diffmap(adata, n_comps=4, components="largest")
+    alone = adata[larger].copy()
+    sparrot.sc.diffmap(alone, n_comps=4)
+    assert np.array_equal(adata.obsm["X_diffmap"][larger], alone.obsm["X_diffmap"])
+    assert np.isnan(adata.obsm["X_diffmap"][~larger]).all()
+    assert np.array_equal(adata.uns["diffmap_evals"], alone.uns["diffmap_evals"])
+    adata.uns["iroot"] = int(np.flatnonzero(larger)[0])
+    sc.tl.dpt(adata, n_dcs=4)
+    assert np.array_equal(np.isfinite(adata.obs["dpt_pseudotime"]), larger)
+    with pytest.raises(InvalidInputError, match="n_comps must be an integer from 1 to 69"):
+        sparrot.sc.diffmap(adata, n_comps=70, components="largest")
+
+
+def test_a_graph_in_pieces_is_passed_over_or_refused_on_demand():
+    adata, _ = in_pieces()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sparrot.sc.diffmap(adata, n_comps=4, components="each")
+    assert adata.uns["diffmap_evals"][:2] == pytest.approx([1, 1])
+    with pytest.raises(InvalidInputError, match="the graph has 2 components"):
+        sparrot.sc.diffmap(adata, components="error")
+    with pytest.raises(InvalidInputError, match="components must be one of"):
+        sparrot.sc.diffmap(adata, components="first")
+
+
+def test_cells_that_hang_by_a_thread_are_called_by_name():
+    W = sp.lil_matrix(sp.block_diag([(1 - np.eye(300)) / 299, 1 - np.eye(2)]))
+    W[0, 301] = W[301, 0] = 1e-6
+    adata = anndata.AnnData(np.zeros((302, 1)), obsp={"connectivities": W.tocsr()})
+    adata.obs_names = [f"cell {i}" for i in range(302)]
+    adata.uns["neighbors"] = {"connectivities_key": "connectivities"}
+    with pytest.warns(AffinityWarning, match=r"\(cell 300, cell 301\).* in name only") as caught:
+        sparrot.sc.diffmap(adata, n_comps=3)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    W[2, :] = W[:, 2] = W[5, :] = W[:, 5] = 0
+    W[2, 5] = W[5, 2] = 1.0
+    adata.obsp["connectivities"] = W.tocsr()
+    with pytest.warns(AffinityWarning, match=r"\(cell 300, cell 301\).* in name only"):
+        sparrot.sc.diffmap(adata, n_comps=3, components="largest")
+
+
+@pytest.mark.parametrize("kind", ["qot", "eot"])
+def test_a_whole_component_is_an_affinity(kind):
+    adata, larger = in_pieces()
+    sparrot.sc.neighbors(adata, perplexity=10, kind=kind)
+    whole = adata[larger].copy()
+    sparrot.sc.diffmap(whole, n_comps=4)
+    W = adata.obsp["connectivities"][larger][:, larger]
+    assert whole.uns["diffmap_evals"] == pytest.approx(sparrot.eigenpairs(W, 4).values, abs=1e-3)
+    sparrot.sc.tsne(whole, n_iter=5, early_exaggeration_iter=5)  # for umap see test_integrations
+    assert whole.obsm["X_tsne"].shape == (70, 2)
+
+
+@pytest.mark.parametrize("tool", ["diffmap", "tsne", "umap"])
+@pytest.mark.parametrize("kind", ["qot", "eot"])
+def test_cells_that_lost_edges_are_counted_with_the_remedy(tool, kind):
+    adata, larger = in_pieces()
+    sparrot.sc.neighbors(adata, perplexity=10, kind=kind)
+    larger[np.flatnonzero(larger)[:3]] = False
+    part = adata[larger].copy()
+    lost = np.count_nonzero(part.obsp["connectivities"].sum(axis=1) < 1 - 1e-3)
+    with pytest.raises(InvalidInputError, match="120 points, of which 67 are here") as raised:
+        getattr(sparrot.sc, tool)(part)
+    assert f"rows of {lost} of these no longer sum to one" in str(raised.value)
+    assert "run sparrot.sc.neighbors on these points" in raised.value.remedy
+    assert "whole connected components" in raised.value.remedy
 
 
 @pytest.mark.parametrize("tool", ["affinity", "diffmap", "tsne", "umap"])

@@ -23,6 +23,8 @@ SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
         sparrot.DiffusionMap(affinity="gaussian", t=2, alpha=1.0),
         sparrot.SpectralClustering(2),
         sparrot.SpectralClustering(2, assign="cluster_qr"),
+        sparrot.SpectralClustering(2, components="largest"),
+        sparrot.Eigenmaps(components="largest"),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

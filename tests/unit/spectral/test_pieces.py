@@ -1,0 +1,243 @@
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sparrot
+from problems import blood_cells, path_graph, points, ring_graph
+from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.metrics import nmi
+from sparrot.spectral import eigenpairs
+
+SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
+NAME_ONLY = "one piece in name only"
+
+
+def blob(n):
+    """A graph of n points that the walk crosses in a step or two."""
+    return sparrot.knn(points("gaussian", n), 20).matrix
+
+
+def joined(one, other, weight):
+    """Two graphs, and one edge from the last point of the one to the first of the other."""
+    W = sp.lil_array(sp.block_diag([one, other]))
+    i = one.shape[0]
+    W[i - 1, i] = W[i, i - 1] = weight
+    return sp.csr_array(W)
+
+
+def warnings_of(work):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work()
+    return [w for w in caught if isinstance(w.message, AffinityWarning)]
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+@pytest.mark.parametrize("m", [2, 3])
+def test_few_points_that_hang_by_a_thread_are_named_once_with_the_remedy(estimator, m):
+    W = joined(blob(400), sp.csr_array(np.ones((m, m)) - np.eye(m)), 1e-4)
+    model = estimator(3, affinity="precomputed")
+    (caught,) = warnings_of(lambda: model.fit(W))
+    said = caught.message
+    assert NAME_ONLY in said.problem
+    assert f"belongs to {m} of {400 + m} points (400, 401" in said.problem
+    assert said.value.tolist() == [*range(400, 400 + m)]
+    assert "min_neighbors=5" in said.remedy
+    assert "components='largest'" in said.remedy
+    assert "{" not in str(said)
+    assert caught.filename == __file__
+    at_once = model.fit_transform if hasattr(model, "fit_transform") else model.fit_predict
+    assert [w.filename for w in warnings_of(lambda: at_once(W))] == [__file__]
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_the_far_pair_of_points_that_the_smallest_connecting_eps_joins_is_named(estimator):
+    X = points("gaussian", 300)
+    X = np.vstack([X, X.mean(axis=0) + 2, X.mean(axis=0) + 2.1])
+    model = estimator(2, affinity=sparrot.QOT("connected"))
+    (caught,) = warnings_of(lambda: model.fit(X))
+    assert caught.message.value.tolist() == [300, 301]
+    model.set_params(affinity=sparrot.QOT(perplexity=60))
+    assert not warnings_of(lambda: model.fit(X))
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+@pytest.mark.parametrize(
+    "W",
+    [
+        joined(blob(300), blob(200), 1e-4),  # clusters are what is sought
+        joined(blob(400), path_graph(2), 0.01),  # a loose end, but not that loose
+        ring_graph(800),  # slow, and nowhere in particular
+        joined(path_graph(500), path_graph(300), 1e-6),
+    ],
+    ids=["two-blobs", "loose-end", "ring", "path"],
+)
+def test_slow_functions_of_many_points_are_no_reason_to_warn(estimator, W):
+    assert eigenpairs(W, 2).values[1] > 0.99
+    assert not warnings_of(lambda: estimator(3, affinity="precomputed").fit(W))
+
+
+def test_a_share_of_a_hundredth_decides():
+    for m, warned in ((9, True), (30, False)):
+        W = joined(blob(1000), sp.csr_array(np.ones((m, m)) - np.eye(m)), 1e-4)
+        caught = warnings_of(lambda W=W: sparrot.Eigenmaps(2, affinity="precomputed").fit(W))
+        assert [len(w.message.value) for w in caught] == [m] * warned
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_two_points_are_few_among_sixty(estimator):
+    W = joined(blob(60), path_graph(2), 1e-4)
+    (caught,) = warnings_of(lambda: estimator(3, affinity="precomputed").fit(W))
+    assert caught.message.value.tolist() == [60, 61]
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_points_that_hang_from_the_largest_component_keep_their_numbers(estimator):
+    W = sp.block_diag([ring_graph(4), joined(blob(300), path_graph(2), 1e-4)], format="csr")
+    model = estimator(3, affinity="precomputed", components="largest")
+    outside, loose = warnings_of(lambda: model.fit(W))
+    assert outside.message.value.tolist() == [0, 1, 2, 3]
+    assert loose.message.value.tolist() == [304, 305]
+
+
+def test_points_of_all_components_are_in_one_warning_if_each_is_mapped():
+    loose = joined(blob(300), path_graph(2), 1e-4)
+    W = sp.block_diag([loose, loose], format="csr")
+    model = sparrot.Eigenmaps(2, affinity="precomputed", components="each")
+    (caught,) = warnings_of(lambda: model.fit(W))
+    assert caught.message.value.tolist() == [300, 301, 602, 603]
+
+
+def test_eigenpairs_warn_only_where_they_are_asked_to():
+    W = joined(blob(400), path_graph(2), 1e-4)
+    with pytest.warns(AffinityWarning, match=NAME_ONLY):
+        pairs = eigenpairs(W, 3)
+    for components in ("each", "largest", "error"):
+        assert not warnings_of(lambda c=components: eigenpairs(W, 3, components=c))
+    # A pair has (1 - m/n) of the mass of its vector, the other points the rest.
+    assert pairs.participation[1] == pytest.approx(2, rel=0.02)
+    assert eigenpairs(ring_graph(50), 2).participation[0] == pytest.approx(50)
+
+
+def test_purified_blood_cells_that_hang_by_a_thread_are_found_and_leave():
+    cells = blood_cells(2500)
+    if cells is None:
+        pytest.skip("no data folder")
+    X, types = cells
+    model = sparrot.SpectralClustering(5, affinity=sparrot.QOT("connected"))
+    (caught,) = warnings_of(lambda: model.fit(X))
+    loose = caught.message.value
+    assert NAME_ONLY in caught.message.problem
+    assert len(loose) < 25
+    sizes = np.bincount(model.labels_)
+    assert sizes.min() < 25  # what the warning is about:
+    assert set(np.flatnonzero(model.labels_ == sizes.argmin())) <= set(loose)
+    # The remedy: drop them, and what falls off then.
+    rest = np.setdiff1d(np.arange(len(X)), loose)
+    model.set_params(affinity=sparrot.QOT(model.affinity_estimator_.eps_), components="largest")
+    labels = model.fit(X[rest]).labels_
+    kept = labels >= 0
+    assert kept.mean() > 0.99
+    assert np.bincount(labels[kept]).min() > 25
+    assert nmi(types[rest][kept], labels[kept]) > 0.9
+    # Enough neighbors for everyone, and there is nothing to say.
+    model.set_params(affinity=sparrot.QOT(perplexity=15), components="each")
+    assert not warnings_of(lambda: model.fit(X))
+
+
+PIECES = sp.block_diag([ring_graph(4), blob(80), ring_graph(3)], format="csr")
+KEPT = np.arange(87)[4:84]
+
+
+@pytest.mark.parametrize("assign", ["kmeans", "cluster_qr"])
+def test_the_largest_component_is_clustered_as_if_alone_and_the_others_get_minus_one(assign):
+    two = sp.block_diag([ring_graph(4), joined(blob(50), blob(30), 1.0), ring_graph(3)])
+    model = sparrot.SpectralClustering(
+        2, affinity="precomputed", assign=assign, components="largest"
+    )
+    with pytest.warns(
+        AffinityWarning, match=r"7 of 87 points are outside the largest of 3 .* the label -1"
+    ):
+        model.fit(two)
+    alone = sparrot.SpectralClustering(2, affinity="precomputed", assign=assign)
+    assert np.array_equal(model.labels_[KEPT], alone.fit_predict(sp.csr_array(two)[4:84, 4:84]))
+    assert np.bincount(model.labels_ + 1).tolist() in ([7, 50, 30], [7, 30, 50])
+    assert np.array_equal(np.isnan(model.embedding_).any(axis=1), model.labels_ < 0)
+    assert np.array_equal(model.component_labels_ > 0, model.labels_ < 0)
+    assert np.array_equal(model.predict(sp.csr_array(two)), model.labels_)
+    rows = np.zeros((3, 87))
+    rows[0, [0, 10]] = 0.9, 0.1  # what leads out does not count
+    rows[1, 0] = 1.0
+    assert model.predict(rows).tolist() == [model.labels_[10], -1, -1]
+
+
+@pytest.mark.parametrize("estimator", [sparrot.Eigenmaps, sparrot.DiffusionMap])
+def test_the_largest_component_is_mapped_as_if_alone_and_the_others_get_nan(estimator):
+    model = estimator(3, affinity="precomputed", components="largest")
+    with pytest.warns(AffinityWarning, match=r"7 of 87 points are outside .* NaN for coord") as got:
+        Y = model.fit_transform(PIECES)
+    assert got[0].message.value.tolist() == [0, 1, 2, 3, 84, 85, 86]
+    alone = estimator(3, affinity="precomputed").fit_transform(PIECES[4:84, 4:84])
+    assert np.array_equal(Y[KEPT], alone)
+    assert np.isnan(np.delete(Y, KEPT, axis=0)).all()
+    again = model.transform(PIECES)
+    assert again[KEPT] == pytest.approx(alone, abs=1e-9)
+    assert np.isnan(np.delete(again, KEPT, axis=0)).all()
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_new_points_beside_another_component_are_nowhere(estimator):
+    X = points("gaussian", 90)
+    X[:20] += 100
+    model = estimator(2, affinity=sparrot.QOT(perplexity=10), components="largest").fit(X)
+    new = X[15:25] + 0.1
+    if estimator is sparrot.SpectralClustering:
+        missing = model.predict(new) == -1
+    else:
+        missing = np.isnan(model.transform(new)).all(axis=1)
+    assert missing.tolist() == [True] * 5 + [False] * 5
+
+
+def test_clusters_of_a_graph_in_pieces_are_announced_or_refused_on_demand():
+    W = sp.block_diag([blob(60), blob(40)], format="csr")
+    model = sparrot.SpectralClustering(2, affinity="precomputed")
+    assert not warnings_of(lambda: model.fit(W))
+    silent = model.labels_
+    with pytest.warns(AffinityWarning, match="the graph has 2 components, the largest of 60"):
+        loud = model.set_params(components="warn").fit(W).labels_
+    assert np.array_equal(silent, loud)
+    with pytest.raises(InvalidInputError, match="2 components"):
+        model.set_params(components="error").fit(W)
+    with pytest.raises(InvalidInputError, match="components must be one of"):
+        model.set_params(components="all").fit(W)
+    assert not warnings_of(lambda: model.set_params(components="largest").fit(blob(60)))
+
+
+def test_small_components_are_announced_if_nobody_has_and_small_clusters_are_not():
+    W = sp.block_diag([blob(400), ring_graph(3), path_graph(2)], format="csr")
+    model = sparrot.SpectralClustering(3, affinity="precomputed")
+    (caught,) = warnings_of(lambda: model.fit(W))
+    assert "belong to 5 of 405 points" in caught.message.problem
+    assert "the graph is in pieces" in caught.message.problem
+    assert "leave them out by components='largest'" in caught.message.remedy
+    assert len(warnings_of(lambda: model.set_params(components="warn").fit(W))) == 1
+    many = sp.block_diag([ring_graph(3)] * 120 + [ring_graph(5)] * 20, format="csr")
+    model = sparrot.SpectralClustering(140, affinity="precomputed")
+    assert not warnings_of(lambda: model.fit(many))
+
+
+def test_points_that_make_no_difference_to_the_clusters_are_not_announced():
+    three = joined(joined(blob(200), blob(200), 1e-6), blob(200), 1e-6)
+    W = joined(three, path_graph(2), 1e-4)
+    model = sparrot.SpectralClustering(3, affinity="precomputed")
+    assert not warnings_of(lambda: model.fit(W))
+    assert len(warnings_of(lambda: model.set_params(n_clusters=4).fit(W))) == 1
+
+
+def test_more_than_the_largest_component_has_is_refused_by_name():
+    with pytest.raises(InvalidInputError, match=r"n_components must be .* from 1 to 78, got 79"):
+        sparrot.Eigenmaps(79, affinity="precomputed", components="largest").fit(PIECES)
+    with pytest.raises(InvalidInputError, match=r"n_clusters must be .* from 1 to 79, got 80"):
+        sparrot.SpectralClustering(80, affinity="precomputed", components="largest").fit(PIECES)
