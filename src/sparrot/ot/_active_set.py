@@ -31,13 +31,7 @@ from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
 from sparrot.ot._dual import DenseDual, SparseDual
-from sparrot.ot._floor import (
-    SparseFloorDual,
-    floor_certificate,
-    solve_floor,
-    sweep,
-    transform_over,
-)
+from sparrot.ot._floor import SparseFloorDual, floor_certificate, solve_floor, sweep, transform_over
 from sparrot.ot._newton import NewtonResult, newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass

@@ -21,7 +21,7 @@ from sparrot.sc._anndata import (
     put_layout,
 )
 from sparrot.spectral import Spectrum, alpha_normalization, eigenpairs
-from sparrot.spectral._pieces import (
+from sparrot.spectral._eigen import (
     COMPONENTS,
     announce_nearly_separate,
     announce_pieces,

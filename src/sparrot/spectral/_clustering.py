@@ -13,9 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
-from sparrot.spectral._eigen import Spectrum, eigenpairs
+from sparrot.spectral._eigen import (
+    COMPONENTS,
+    Spectrum,
+    announce_nearly_separate,
+    eigenpairs,
+    nearly_separate,
+)
 from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
-from sparrot.spectral._pieces import COMPONENTS, announce_nearly_separate, nearly_separate
 
 _SMALL = 0.25  # of a mean cluster: what is smaller may be outliers
 

@@ -24,7 +24,7 @@ from sparrot.affinity._record import LOST
 from sparrot.affinity._registry import kinds, named_estimator
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.errors import InvalidInputError
-from sparrot.spectral._pieces import announce_pieces, announce_rest, components_by_size
+from sparrot.spectral._eigen import announce_pieces, announce_rest, components_by_size
 
 _LEAST = 1e-6  # size of an eigenvalue that can be divided by
 

@@ -12,10 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
-from sparrot.spectral._eigen import eigenpairs
+from sparrot.spectral._eigen import (
+    COMPONENTS,
+    announce_nearly_separate,
+    eigenpairs,
+    nearly_separate,
+)
 from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
 from sparrot.spectral._operators import as_exponent, degrees, scaled
-from sparrot.spectral._pieces import COMPONENTS, announce_nearly_separate, nearly_separate
 
 
 class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEstimator):  # type: ignore[misc]
