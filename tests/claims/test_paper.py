@@ -4,7 +4,6 @@ import pytest
 
 from problems import data_folder
 from sparrot.paper import (
-    Work,
     active_set,
     batch_effects,
     convergence,
@@ -16,6 +15,7 @@ from sparrot.paper import (
     torus,
 )
 from sparrot.paper._methods import JUDGES, METHODS, angle_records, eps_grid
+from sparrot.paper._work import Work
 
 
 def claim_about(words, claims):

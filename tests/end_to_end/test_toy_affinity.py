@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sparrot
-from sparrot.affinity import _registry
 from sparrot.affinity._estimator import AffinityEstimator
-from sparrot.affinity._registry import KINDS, Kind, build
+from sparrot.affinity._kinds import KINDS, Kind, kinds
+from sparrot.affinity._registry import build
 from sparrot.cli import main
 
 GROUPS = np.repeat([0, 1], 30)
@@ -32,11 +32,12 @@ class Toy(AffinityEstimator):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    monkeypatch.setitem(KINDS, "toy", Kind(toy, Toy, ("bandwidth",), lambda n: {"bandwidth": 0.1}))
+    kind = Kind(__name__, "toy", "Toy", ("bandwidth",), lambda n: {"bandwidth": 0.1})
+    monkeypatch.setitem(KINDS, "toy", kind)
 
 
 def test_it_is_built_by_name_at_its_own_default_scale():
-    assert "toy" in _registry.kinds(symmetric=True)
+    assert "toy" in kinds(symmetric=True)
     built = build(X, "toy")
     assert np.array_equal(built.matrix, toy(X, 0.1).matrix)
     with pytest.raises(sparrot.InvalidInputError, match="eps is no parameter of toy"):
@@ -69,6 +70,13 @@ def test_the_command_line_makes_it(tmp_path):
     arguments = ["affinity", tmp_path / "points.npy", "--kind", "toy", "-o", target]
     assert main([str(argument) for argument in arguments]) == 0
     assert sparrot.load(target).kind == "toy"
+
+
+def test_help_names_it(capsys):
+    for command in ("affinity", "embed"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "toy" in capsys.readouterr().out
 
 
 def test_it_goes_to_a_file_and_back(tmp_path):

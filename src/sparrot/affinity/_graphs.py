@@ -89,11 +89,20 @@ def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> 
 
 
 def epanechnikov(
-    X: Any, bandwidth: float | None = None, *, eps: float | None = None, metric: str = "sqeuclidean"
+    X: Any,
+    bandwidth: float | None = None,
+    *,
+    eps: float | None = None,
+    metric: str = "sqeuclidean",
+    n_jobs: int | None = None,
 ) -> Affinity:
     """The kernel `[1 - C_ij / h]_+`, with h relative to the mean cost.
 
-    The paper's table ties the bandwidth to the eps of QOT by `h = eps^(2/3)`; without either, 1.
+    Parameters
+    ----------
+    X, metric, n_jobs : as for `sparrot.knn`.
+    bandwidth : h; 1 if neither this nor eps is given.
+    eps : instead of h: the paper's table ties it to the eps of QOT by `h = eps^(2/3)`.
 
     Examples
     --------
@@ -115,7 +124,7 @@ def epanechnikov(
         bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
     h = _as_bandwidth(bandwidth)
     cost = make_cost(as_points(X, as_public_metric(metric)), metric)
-    C = costs_below(cost, h)
+    C = costs_below(cost, h, n_jobs=n_jobs)
     matrix = csr_array((1 - C.data / h, C.indices, C.indptr), shape=C.shape)
     return Affinity("epanechnikov", matrix, cost.mean(), metric, hollow=False)
 
@@ -127,6 +136,7 @@ def gaussian_l2(
     metric: str = "sqeuclidean",
     hollow: bool = True,
     tol: float = 1e-8,
+    n_jobs: int | None = None,
 ) -> Affinity:
     """The Frobenius projection of the Gaussian kernel (Zass and Shashua), as `project` does it.
 
@@ -136,7 +146,7 @@ def gaussian_l2(
     ----------
     X, metric : as for `sparrot.qot`.
     bandwidth : of the Gaussian kernel, relative to the mean cost.
-    hollow, tol : as for `sparrot.project`.
+    hollow, tol, n_jobs : as for `sparrot.project`.
 
     Examples
     --------
@@ -146,12 +156,18 @@ def gaussian_l2(
     True
     """
     kernel = gaussian(X, bandwidth, metric=metric)
-    projected = project(kernel.matrix, hollow=hollow, tol=tol)
+    projected = project(kernel.matrix, hollow=hollow, tol=tol, n_jobs=n_jobs)
     return replace(projected, kind="gaussian_l2", mean_cost=kernel.mean_cost)
 
 
 def magic(
-    X: Any, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
+    X: Any,
+    k: int = 5,
+    *,
+    k_max: int | None = None,
+    decay: float = 1.0,
+    t: int = 3,
+    n_jobs: int | None = None,
 ) -> Affinity:
     r"""MAGIC's diffusion operator (van Dijk et al.), a power of a Markov matrix.
 
@@ -166,6 +182,7 @@ def magic(
     k_max : neighbors with an affinity, 3 k by default.
     decay : how fast the kernel falls off.
     t : power.
+    n_jobs : threads; all cores by default.
 
     Examples
     --------
@@ -180,7 +197,7 @@ def magic(
     k_max = min(3 * k, n - 1) if k_max is None else as_count(k_max, "k_max", n - 1)
     decay = as_positive(decay, "decay", "the kernel must fall off; 1.0 is MAGIC's choice")
     cost = make_cost(points, "sqeuclidean")
-    with Threads() as threads:
+    with Threads(n_jobs) as threads:
         indices, costs = nearest(cost, max(k, k_max), threads)
     distances = np.sqrt(2 * cost.unit * costs)
     sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
@@ -221,7 +238,9 @@ def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float
     return cost.dense(), cost.unit, h
 
 
-def costs_below(cost: Cost, level: float, hollow: bool = False) -> csr_array:
+def costs_below(
+    cost: Cost, level: float, *, hollow: bool = False, n_jobs: int | None = None
+) -> csr_array:
     """The costs below a level as a sparse symmetric matrix, with or without the diagonal.
 
     A kernel of compact support needs these, and no others.
@@ -232,7 +251,7 @@ def costs_below(cost: Cost, level: float, hollow: bool = False) -> csr_array:
         i, j = np.nonzero(np.triu(level > C, 1))
         found = C[i, j]
     else:
-        with Run() as run:
+        with Run(n_jobs) as run:
             pairs = screen(cost, np.full(cost.n, level / 2), run)
         i, j, found = pairs.i, pairs.j, pairs.cost
     rows, columns = np.concatenate([i, j, own]), np.concatenate([j, i, own])
@@ -301,10 +320,12 @@ class Epanechnikov(AffinityEstimator):
         *,
         eps: float | None = None,
         metric: str = "sqeuclidean",
+        n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.eps = eps
         self.metric = metric
+        self.n_jobs = n_jobs
 
     def _build(self, X: PointArray) -> Affinity:
         return epanechnikov(X, **self.get_params())
@@ -327,11 +348,13 @@ class GaussianL2(AffinityEstimator):
         metric: str = "sqeuclidean",
         hollow: bool = True,
         tol: float = 1e-8,
+        n_jobs: int | None = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.metric = metric
         self.hollow = hollow
         self.tol = tol
+        self.n_jobs = n_jobs
 
     def _build(self, X: PointArray) -> Affinity:
         return gaussian_l2(X, **self.get_params())
@@ -348,12 +371,19 @@ class MAGIC(AffinityEstimator):
     """
 
     def __init__(
-        self, k: int = 5, *, k_max: int | None = None, decay: float = 1.0, t: int = 3
+        self,
+        k: int = 5,
+        *,
+        k_max: int | None = None,
+        decay: float = 1.0,
+        t: int = 3,
+        n_jobs: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
         self.decay = decay
         self.t = t
+        self.n_jobs = n_jobs
 
     def _build(self, X: PointArray) -> Affinity:
         return magic(X, **self.get_params())

@@ -1,105 +1,20 @@
-"""All kinds of affinity by name, in one table: functions, estimators and default scales.
-
-To add one, write the function and its estimator in one module and add a line to `KINDS`: estimators
-of spectral methods, layouts, scanpy users' functions and the command line know it from then on.
-"""
+"""Affinities by the name of their kind: made, fitted, or tuned to another; see `KINDS`."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from sparrot._validation import as_choice
-from sparrot.affinity._estimator import AffinityEstimator
-from sparrot.affinity._graphs import (
-    KNN,
-    MAGIC,
-    Epanechnikov,
-    Gaussian,
-    GaussianL2,
-    epanechnikov,
-    gaussian,
-    gaussian_l2,
-    knn,
-    magic,
-)
+from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._result import Affinity, perplexity
-from sparrot.affinity._transport import EOT, QOT, Tsallis, eot, qot, tsallis
 from sparrot.errors import InvalidInputError
-from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, Scale, find_root
+from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, find_root
 
-_LOG = logging.getLogger("sparrot")
-
-
-def _by_perplexity(n: int) -> dict[str, Any]:
-    """The default scale of transport, which is a perplexity unless points are very few."""
-    scale = Scale.default(n)
-    return {"eps": scale.eps} if scale.perplexity is None else {"perplexity": scale.perplexity}
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of affinity.
-
-    Attributes
-    ----------
-    function, estimator : what builds it.
-    scales : the arguments that say how many neighbors a point has; at most one is given.
-    default_scale : which of these for n points, in the hands of a layout, scanpy or the command
-        line, where nothing is said. (The function has a default of its own: `qot(X)` is the
-        paper's.)
-    options : further defaults there.
-    symmetric : whether the matrix is.
-    transport : whether it is a plan of regularized transport, with a potential, a certificate and
-        rows for new points.
-    """
-
-    function: Callable[..., Affinity]
-    estimator: type[AffinityEstimator]
-    scales: tuple[str, ...]
-    default_scale: Callable[[int], dict[str, Any]] = lambda n: {}
-    options: tuple[tuple[str, Any], ...] = ()
-    symmetric: bool = True
-    transport: bool = False
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The arguments of the function, but for the points."""
-        return tuple(signature(self.function).parameters)[1:]
-
-
-_EPS = ("eps", "perplexity")
-KINDS = {
-    "qot": Kind(qot, QOT, (*_EPS, "n_neighbors"), _by_perplexity, transport=True),
-    "eot": Kind(eot, EOT, _EPS, _by_perplexity, (("drop", 1e-3),), transport=True),
-    "tsallis": Kind(tsallis, Tsallis, _EPS, _by_perplexity, transport=True),
-    "knn": Kind(knn, KNN, ("k",)),
-    "gaussian": Kind(gaussian, Gaussian, ("bandwidth",)),
-    "gaussian_l2": Kind(gaussian_l2, GaussianL2, ("bandwidth",)),
-    "epanechnikov": Kind(epanechnikov, Epanechnikov, ("bandwidth", "eps")),
-    "magic": Kind(magic, MAGIC, ("k",), symmetric=False),
-}
-
-
-def kinds(*, transport: bool = False, symmetric: bool = False) -> tuple[str, ...]:
-    """The names of all kinds; of those of transport, or of the symmetric ones.
-
-    Examples
-    --------
-    >>> kinds(transport=True)
-    ('qot', 'eot', 'tsallis')
-    """
-    return tuple(
-        name
-        for name, kind in KINDS.items()
-        if (kind.transport or not transport) and (kind.symmetric or not symmetric)
-    )
+_log = logging.getLogger(__name__)
 
 
 def build(X: Any, kind: str, **arguments: Any) -> Affinity:
@@ -140,13 +55,19 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
         raise InvalidInputError(
             f"is no parameter of {kind}",
             parameter=unknown[0],
+            value=given[unknown[0]],
             remedy=f"it has {', '.join(f'{{{name}}}' for name in chosen.parameters)}",
         )
     if not any(name in given for name in chosen.scales):
         scale = chosen.default_scale(n)
         if scale and scale != {"perplexity": PERPLEXITY}:
-            said = ", ".join(f"{name} is {value:g}" for name, value in scale.items())
-            _LOG.warning("there are only %d points: %s, not perplexity %g", n, said, PERPLEXITY)
+            taken = ", ".join(f"{name} {value:g}" for name, value in scale.items())
+            _log.warning(
+                "%d points are too few for perplexity %g, the default: taking %s",
+                n,
+                PERPLEXITY,
+                taken,
+            )
         given = scale | given
     return given | {name: value for name, value in chosen.options if name not in given}
 

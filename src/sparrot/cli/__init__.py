@@ -1,4 +1,4 @@
-"""The command `sparrot`: files in, files out; everything is computed by the public functions.
+"""The command `sparrot`: reads files, calls the library, writes files and prints a summary.
 
 To add a command, write a module here with `add_parser(commands)` and `run(options, session)`, and
 add its name to `COMMANDS`. All of these modules are loaded for `--help`, and whenever a shell
@@ -19,8 +19,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from sparrot import __version__
-from sparrot.cli._errors import BAD_INPUT, EXIT_CODES, Terminated, complain
-from sparrot.cli._session import Session
+from sparrot.cli._session import BAD_INPUT, EXIT_CODES, Session, Terminated, complain
 
 COMMANDS = (
     "affinity",

@@ -11,7 +11,9 @@ from sklearn.decomposition import PCA
 
 import sparrot
 from sparrot._validation import as_choice, as_count
-from sparrot.affinity._registry import KINDS, build, kinds
+from sparrot.affinity._kinds import KINDS, kinds
+from sparrot.affinity._registry import build
+from sparrot.cli._options import OTHER_NAMES
 from sparrot.cli._output import ending, require_same_cells
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
@@ -20,14 +22,7 @@ from sparrot.io._npz import holds_affinity
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "metric", "search", "tol", "max_iter")
-_MAKING = (
-    *_QOT,
-    "k",
-    "min_neighbors",
-    "q",
-    "drop",
-    "checkpoint",
-)  # options about making an affinity
+_MAKING = (*_QOT, "k", "min_neighbors", "q", "drop", "checkpoint")  # about making an affinity
 _ABOUT_POINTS = ("array", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
@@ -103,11 +98,12 @@ def make_affinity(
     """
     name = options.kind or "qot"
     kind = KINDS[name]
-    parameters = {option: option for option in _MAKING if option in kind.parameters}
-    if "bandwidth" in kind.scales:
-        parameters.setdefault("eps", "bandwidth")
-    if "n_neighbors" in kind.scales:
-        parameters.setdefault("k", "n_neighbors")
+    parameters = {
+        option: parameter
+        for option in _MAKING
+        for parameter in (OTHER_NAMES.get(option), option)
+        if parameter in kind.parameters
+    }
     given: dict[str, Any] = {}
     for option, value in _given(options, _MAKING).items():
         if option not in parameters:

@@ -10,11 +10,10 @@ from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
-# The kinds that help and completion name. Which are valid the registry says; but loading that
-# takes scikit-learn and more than a second, and help and completion must not wait for that.
-SYMMETRIC_KINDS = ("qot", "eot", "tsallis", "knn", "gaussian", "gaussian_l2", "epanechnikov")
-KINDS = (*SYMMETRIC_KINDS, "magic")
+from sparrot.affinity._kinds import kinds
 
+# Flags for which Python has more names than one, depending on the kind of affinity.
+OTHER_NAMES = {"eps": "bandwidth", "k": "n_neighbors"}
 POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx"
 _TABLES = ".npy, .npz, .csv, .tsv, .parquet, .mtx or .h5ad (which keeps what it has)"
 
@@ -132,16 +131,20 @@ def add_qot(parser: Any) -> None:
 
 def add_affinity(
     parser: Any,
-    kinds: tuple[str, ...] = SYMMETRIC_KINDS,
+    *,
+    symmetric: bool = True,
     default: str = "1, for eot --perplexity 30",
     threads: str = "all cores",
 ) -> None:
     """All that can be asked of an affinity; what was not given stays None."""
     group = parser.add_argument_group("the affinity")
+    offered = kinds(symmetric=symmetric)
     kind = group.add_argument(
-        "--kind", metavar="KIND", help=f"qot (default), {', '.join(kinds[1:-1])} or {kinds[-1]}"
+        "--kind",
+        metavar="KIND",
+        help=f"qot (default), {', '.join(offered[1:-1])} or {offered[-1]}",
     )
-    kind.completer = lambda **_: kinds
+    kind.completer = lambda **_: offered
     add_scale(group, f"{default}; for gaussian and epanechnikov it sets the bandwidth")
     add_cost(group, threads)
     group.add_argument(

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import sparrot
+from sparrot.affinity._kinds import KINDS
 from sparrot.cli._session import Session
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def print_summary(
     all_facts, all_lines = affinity_facts(affinity), affinity_lines(affinity)
     if source.shape is not None:
         all_lines["points"] += whereabouts(affinity.metric, source.shape[1])
-        if _is_kernel(affinity, options.kind or "qot"):  # whose bandwidth was set by --eps
+        if "bandwidth" in KINDS[options.kind or "qot"].scales:  # which --eps has set
             eps = 1.0 if options.eps is None else options.eps
             all_facts |= {"eps": eps * affinity.mean_cost, "relative_eps": eps}
             all_lines["affinity"] += f", eps = {eps:.4g} x mean cost"
@@ -34,12 +35,6 @@ def print_summary(
         all_lines["certificate"] += f"; rows lack what --drop {options.drop:g} left out"
     all_facts = files_facts(options) | all_facts | (facts or {})
     session.finish(all_facts, all_lines | (lines or {}) | files_lines(options))
-
-
-def _is_kernel(affinity: sparrot.Affinity, kind: str) -> bool:
-    from sparrot.affinity._registry import KINDS
-
-    return "bandwidth" in KINDS[kind].scales
 
 
 def _has_no_scale(affinity: sparrot.Affinity) -> bool:

@@ -6,7 +6,8 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import KINDS, add_affinity, add_command, add_input, add_output, add_stored
+from sparrot.affinity._kinds import KINDS
+from sparrot.cli._options import add_affinity, add_command, add_input, add_output, add_stored
 from sparrot.cli._session import Session
 
 
@@ -24,7 +25,7 @@ def add_parser(commands: Any) -> None:
     )
     add_input(parser)
     add_stored(parser)
-    add_affinity(parser, KINDS)
+    add_affinity(parser, symmetric=False)
     add_output(
         parser,
         "heat map and perplexities",
@@ -51,7 +52,7 @@ def _draw(affinity: sparrot.Affinity) -> Any:
     from sparrot.plot._style import new_axes
 
     values = sparrot.perplexity(affinity.matrix)
-    if affinity.kind == "magic":
+    if affinity.kind in KINDS and not KINDS[affinity.kind].symmetric:
         return sparrot.plot.perplexity(values)
     axes = new_axes(n=2)
     sparrot.plot.affinity(affinity, ax=axes[0])

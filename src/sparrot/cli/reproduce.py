@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparrot import __version__
 from sparrot._extras import load_extra
@@ -20,16 +20,10 @@ from sparrot._files import whole_file
 from sparrot.cli._options import add_command, add_folder, add_jobs, add_verbosity
 from sparrot.cli._session import Session
 from sparrot.errors import MissingDataError, MissingExtraError
-from sparrot.paper import (
-    EXPERIMENTS,
-    Claim,
-    Experiment,
-    Numbers,
-    Report,
-    Work,
-    find_experiment,
-    fingerprint,
-)
+from sparrot.paper import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment
+
+if TYPE_CHECKING:
+    from sparrot.paper._work import Report
 
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
@@ -80,6 +74,8 @@ def run(options: Namespace, session: Session) -> None:
 
 
 def _reproduce(experiment: Experiment, options: Namespace, session: Session) -> dict[str, Any]:
+    from sparrot.paper._work import Work, fingerprint
+
     quick, folder = options.quick, options.output
     parameters = experiment.quick if quick else experiment.full
     stem = f"{experiment.name}-quick" if quick else experiment.name

@@ -5,8 +5,9 @@ How much memory there is gets asked before a large allocation rather than after.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,7 +16,7 @@ from sparrot.engine._progress import Progress, ProgressCallback, as_progress
 from sparrot.engine._threads import Threads
 from sparrot.errors import NotEnoughMemoryError
 
-_MEMINFO = Path("/proc/meminfo")
+_MEMINFO, _STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -103,6 +104,26 @@ def memory_budget(max_memory: float | None) -> float:
     """Bytes that may be taken: what is available, but no more than the user allows."""
     available = available_memory()
     return available if max_memory is None else min(available, max_memory)
+
+
+def peak_memory() -> int | None:
+    """The most bytes that this process has held, or None where the system does not tell.
+
+    Examples
+    --------
+    >>> peak_memory() is None or peak_memory() > 1e6
+    True
+    """
+    with suppress(OSError):
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _size(n_bytes: float) -> str:

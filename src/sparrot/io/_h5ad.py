@@ -19,8 +19,8 @@ from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot._validation import as_array, as_points
 from sparrot.affinity import Affinity, resume
+from sparrot.affinity._kinds import kinds
 from sparrot.affinity._neighbors import distance_named
-from sparrot.affinity._registry import kinds
 from sparrot.errors import InvalidInputError, MissingDataError, SparrotError
 from sparrot.sc._anndata import RECORD, Keys, put_graph
 from sparrot.sc._graph import NEIGHBORS, nearest_distances, strongest_dissimilarities

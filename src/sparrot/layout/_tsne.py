@@ -21,8 +21,9 @@ from sparrot._extras import load_extra
 from sparrot._types import PointArray
 from sparrot._validation import as_affinity, as_array, as_choice, as_points, as_positive
 from sparrot.affinity import Affinity, perplexity as perplexity_of, resume
+from sparrot.affinity._kinds import kinds
 from sparrot.affinity._neighbors import distance_named, nearest_of_new
-from sparrot.affinity._registry import fit, kinds
+from sparrot.affinity._registry import fit
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.layout._start import spectral_start

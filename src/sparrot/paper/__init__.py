@@ -5,15 +5,11 @@ private modules. Nothing else in the package but the command line imports this r
 """
 
 from sparrot.paper._experiment import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment
-from sparrot.paper._work import Report, Work, fingerprint
 
 __all__ = [
     "EXPERIMENTS",
     "Claim",
     "Experiment",
     "Numbers",
-    "Report",
-    "Work",
     "find_experiment",
-    "fingerprint",
 ]

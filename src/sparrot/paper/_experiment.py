@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparrot.errors import InvalidInputError
-from sparrot.paper._work import Work
+
+if TYPE_CHECKING:
+    from sparrot.paper._work import Work
 
 # In the order in which `sparrot reproduce all` runs them.
 EXPERIMENTS = (

@@ -13,7 +13,6 @@ import json
 import multiprocessing
 import os
 import re
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sparrot._files import whole_file
+from sparrot.engine import peak_memory
 from sparrot.errors import AffinityWarning
 
 _PACKAGE = Path(__file__).parents[1]
@@ -191,20 +191,8 @@ def measured(function: Callable[[], Any]) -> tuple[float, float, Any]:
     """
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak, where Linux can
-    before = _peak_memory()
+    before = peak_memory()
     start = time.perf_counter()
     result = function()
     seconds = time.perf_counter() - start
-    return seconds, _peak_memory() - before, result
-
-
-def _peak_memory() -> float:
-    """Peak of resident memory in bytes."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024.0 * int(line.split()[1])
-    import resource  # not on Windows
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return float(unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return seconds, float((peak_memory() or 0) - (before or 0)), result

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 
 from sparrot._types import PointArray
 from sparrot.affinity import Affinity
+from sparrot.affinity._kinds import KINDS
 from sparrot.affinity._neighbors import distance_named, nearest_in, nearest_others
-from sparrot.affinity._registry import KINDS
 from sparrot.engine import Threads
 from sparrot.ot._approximate import neighbor_graph
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from sparrot._validation import as_array, as_choice, as_count, as_flag, as_points
 from sparrot.affinity import Affinity
+from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._neighbors import cost_named, distance_named
-from sparrot.affinity._registry import KINDS, kinds, with_defaults
+from sparrot.affinity._registry import with_defaults
 from sparrot.errors import InvalidInputError
 from sparrot.sc._anndata import (
     DEFAULT,
@@ -175,7 +176,9 @@ def _as_neighbors(n_neighbors: Any, n: int, alone: bool) -> int:
     """How many neighbors to keep distances to, counting the cell; `alone` if no scale is given."""
     if n_neighbors is None:
         if n < NEIGHBORS:
-            _log.warning("there are only %d cells: n_neighbors is %d, not %d", n, n, NEIGHBORS)
+            _log.warning(
+                "%d cells are too few for n_neighbors=%d, the default: taking %d", n, NEIGHBORS, n
+            )
         return min(n, NEIGHBORS)
     if n_neighbors == 1:
         raise InvalidInputError(

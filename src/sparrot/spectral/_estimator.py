@@ -20,8 +20,9 @@ from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_affinity, as_array
 from sparrot.affinity import Affinity
 from sparrot.affinity._estimator import AffinityEstimator, check_features, validated
+from sparrot.affinity._kinds import kinds
 from sparrot.affinity._record import LOST
-from sparrot.affinity._registry import kinds, named_estimator
+from sparrot.affinity._registry import named_estimator
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import announce_pieces, announce_rest, components_by_size

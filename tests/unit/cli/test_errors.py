@@ -5,7 +5,7 @@ import pytest
 
 from sparrot.affinity._registry import build, named_estimator
 from sparrot.cli import main, parse
-from sparrot.cli._errors import in_flags, in_one_line, judge
+from sparrot.cli._session import in_flags, in_one_line, judge
 from sparrot.errors import (
     InvalidInputError,
     MissingDataError,
@@ -76,12 +76,25 @@ def test_words_of_the_user_are_never_taken_for_arguments():
 
 def test_errors_of_the_registry_name_flags():
     with pytest.raises(InvalidInputError) as unknown:
-        build(X, "magic", n_jobs=2)
-    assert spelled("affinity", unknown.value) == "--jobs is no parameter of magic"
+        build(X, "gaussian", n_jobs=2)
+    assert (unknown.value.parameter, unknown.value.value) == ("n_jobs", 2)
+    assert spelled("affinity", unknown.value) == (
+        "--jobs is no parameter of gaussian; it has --eps, --metric"
+    )
     with pytest.raises(InvalidInputError) as wrong:
         named_estimator("qott")
     assert spelled("embed", wrong.value).startswith("affinity must be an estimator such as")
     assert "with affinity='precomputed'" not in spelled("embed", wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "flag"),
+    [("gaussian", "--eps"), ("epanechnikov", "--eps"), ("qot", "--neighbors"), ("knn", "--neighb")],
+)
+def test_an_error_about_a_scale_names_the_flag_that_was_typed(kind, flag, tmp_path, capsys):
+    np.save(tmp_path / "x.npy", X)
+    assert main(["affinity", str(tmp_path / "x.npy"), "--kind", kind, flag, "-1"]) == 2
+    assert capsys.readouterr().err.startswith(f"sparrot: {flag}")
 
 
 def test_an_option_that_a_kind_does_not_have_is_refused_with_those_it_has(tmp_path, capsys):
@@ -89,7 +102,7 @@ def test_an_option_that_a_kind_does_not_have_is_refused_with_those_it_has(tmp_pa
     asked = ["affinity", str(tmp_path / "x.npy"), "--kind"]
     for kind, flag, takes in (
         ("knn", "--eps", "it takes --metric, --neighbors"),
-        ("gaussian", "--drop", "it takes --metric, --eps"),
+        ("gaussian", "--drop", "it takes --eps, --metric"),
         ("magic", "--metric", "it takes --neighbors"),
     ):
         value = "cosine" if flag == "--metric" else "0.5"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sparrot
-from sparrot.affinity._registry import KINDS as REGISTRY, Kind, kinds
+from sparrot.affinity._kinds import KINDS, Kind
 from sparrot.cli import COMMANDS, main, parse
-from sparrot.cli._options import KINDS, SYMMETRIC_KINDS
+from sparrot.engine import Threads
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -101,16 +101,13 @@ def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys)
     assert "--help" in said
 
 
-def test_help_names_the_kinds_of_the_registry():
-    assert (KINDS, SYMMETRIC_KINDS) == (kinds(), kinds(symmetric=True))
+def ring(X, k=1):
+    W = np.roll(np.eye(len(X)), k, axis=0)
+    return sparrot.Affinity("ring", W + W.T, 1.0, "sqeuclidean")
 
 
-def test_a_kind_that_is_added_to_the_registry_can_be_asked_for(monkeypatch, tmp_path, capsys):
-    def ring(X, k=1):
-        W = np.roll(np.eye(len(X)), k, axis=0)
-        return sparrot.Affinity("ring", W + W.T, 1.0, "sqeuclidean")
-
-    monkeypatch.setitem(REGISTRY, "ring", Kind(ring, sparrot.KNN, ("k",)))
+def test_a_kind_that_is_added_to_the_table_can_be_asked_for(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(KINDS, "ring", Kind(__name__, "ring", "Ring", ("k",)))
     np.save(tmp_path / "x.npy", np.arange(12.0)[:, None])
     asked = ["cluster", str(tmp_path / "x.npy"), "--kind", "ring", "--neighbors", "4", "--json"]
     assert main([*asked, "--clusters", "4"]) == 0
@@ -122,6 +119,7 @@ def test_a_kind_that_is_added_to_the_registry_can_be_asked_for(monkeypatch, tmp_
 
 def test_help_and_completion_wait_for_nothing_heavy():
     heavy = ["numpy", "scipy", "sklearn", "numba", "joblib", "matplotlib", "anndata", "tqdm"]
+    heavy += ["sparrot.paper._work", "sparrot.affinity._transport"]
     code = (
         "import sys\nfrom sparrot.cli import COMMANDS, main\n"
         "for asked in ([], *([name] for name in COMMANDS)):\n"
@@ -132,3 +130,20 @@ def test_help_and_completion_wait_for_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_reach_every_kind_that_has_them(kind, monkeypatch, tmp_path):
+    seen, original = set(), Threads.__init__
+
+    def counted(self, n_jobs=None):
+        seen.add(n_jobs)
+        original(self, n_jobs)
+
+    monkeypatch.setattr(Threads, "__init__", counted)
+    points = np.random.default_rng(0).standard_normal((1600, 2))  # enough for a search of pairs
+    np.save(tmp_path / "x.npy", points[:: 1 if kind == "epanechnikov" else 20])
+    scale = [] if KINDS[kind].scales == ("k",) else ["--eps", "0.5"]
+    asked = ["affinity", tmp_path / "x.npy", "--kind", kind, *scale, "--jobs", 2, "-q"]
+    assert main([str(word) for word in asked]) == 0
+    assert seen == (set() if kind == "gaussian" else {2})

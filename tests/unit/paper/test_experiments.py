@@ -19,8 +19,9 @@ from problems import data_folder
 from sparrot.datasets import make_spiral
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.metrics import mean_principal_angle
-from sparrot.paper import EXPERIMENTS, Work, find_experiment
+from sparrot.paper import EXPERIMENTS, find_experiment
 from sparrot.paper._methods import reference
+from sparrot.paper._work import Work
 
 matplotlib.use("Agg")
 ROOM = Path(sparrot.paper.__file__).parent

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from sparrot.errors import MissingDataError
-from sparrot.paper import Work, single_cell
+from sparrot.paper import single_cell
+from sparrot.paper._work import Work
 
 BRANCHES = {"Granule": "ImmGranule1", "CA": "CA1-Sub"}
 N_BRANCH, N_GENES = 60, 400

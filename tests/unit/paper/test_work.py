@@ -4,8 +4,7 @@ from functools import partial
 
 import pytest
 
-from sparrot.paper import Work, fingerprint
-from sparrot.paper._work import code_digest
+from sparrot.paper._work import Work, code_digest, fingerprint
 
 
 @dataclass(frozen=True)
