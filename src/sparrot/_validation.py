@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import check_array
 
 from sparrot._types import FloatArray, PointArray
 from sparrot.engine import require_memory
-from sparrot.errors import InvalidInputError, literal
+from sparrot.errors import InvalidInputError, MissingDataError, counted, literal
 
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
 _LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
@@ -29,6 +30,7 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
             "is a sparse cost matrix, which is ambiguous: a missing entry would be a cost of zero, "
             "the nearest of all",
             parameter=name,
+            value=X,
             remedy="pass a dense matrix of all costs, or the points themselves",
         )
     X = as_array(X, name)
@@ -42,6 +44,24 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
             remedy="rows are samples, columns are features",
         )
     return X
+
+
+def require_file(path: Path) -> None:
+    """Raise if there is no such file."""
+    if not path.is_file():
+        raise MissingDataError(
+            f"{path} {'is a folder' if path.is_dir() else 'does not exist'}",
+            parameter="path",
+            value=path,
+            remedy="name a file in it" if path.is_dir() else "check the spelling",
+        )
+
+
+def not_whole(path: Path, what: str, why: object) -> InvalidInputError:
+    """The error of a file that is broken, or not what its ending says."""
+    return InvalidInputError(
+        f"{path} is not {what} ({why})", parameter="path", value=path, remedy="write it anew"
+    )
 
 
 def as_array(X: Any, name: str = "X") -> PointArray:
@@ -72,8 +92,9 @@ def as_array(X: Any, name: str = "X") -> PointArray:
         if len(bad):
             i, j = bad[0]
             what = "NaN" if np.isnan(array[i, j]) else "inf"
+            count = counted(len(bad), "non-finite entry", "non-finite entries")
             raise InvalidInputError(
-                f"contains {what} at row {i}, column {j} ({len(bad)} entries are not finite)",
+                f"contains {what} at row {i}, column {j} ({count} in all)",
                 parameter=name,
                 value=array[i, j],
                 remedy="drop or impute them",
@@ -85,7 +106,10 @@ def _refuse_other_things(X: Any, name: str) -> None:
     """Raise for what is no matrix but may be passed for one; never print it."""
     if X is None:
         raise InvalidInputError(
-            "is None", parameter=name, remedy="pass a matrix of numbers, one row a point"
+            "is None",
+            parameter=name,
+            value=X,
+            remedy="pass a matrix of numbers, one row a point",
         )
     if isinstance(X, (str, os.PathLike)):
         raise InvalidInputError(
@@ -98,19 +122,22 @@ def _refuse_other_things(X: Any, name: str) -> None:
         raise InvalidInputError(
             "is an affinity, and a matrix of numbers is needed here",
             parameter=name,
-            remedy="pass its own, `.matrix`",
+            value=X,
+            remedy="pass its matrix, `.matrix`",
         )
     if isinstance(X, np.matrix):
         raise InvalidInputError(
             f"is an np.matrix of shape {X.shape}, which is not supported",
             parameter=name,
+            value=X,
             remedy=f"pass np.asarray({literal(name)})",
         )
     masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
     if masked:
         raise InvalidInputError(
-            f"of shape {X.shape} has {masked} masked entries",
+            f"of shape {X.shape} has {counted(masked, 'masked entry', 'masked entries')}",
             parameter=name,
+            value=X,
             remedy="drop or impute them",
         )
     words = _columns_of_words(X)
@@ -119,6 +146,7 @@ def _refuse_other_things(X: Any, name: str) -> None:
             f"must have columns of numbers, and these are not: {', '.join(words[:5])}"
             f"{', ...' if len(words) > 5 else ''}",
             parameter=name,
+            value=X,
             remedy="drop what is no feature",
         )
 
@@ -148,7 +176,12 @@ def _no_matrix(X: Any, name: str, error: Exception) -> InvalidInputError:
     try:
         shape = np.shape(X)
     except ValueError:  # a ragged list; numpy's own words are good
-        return InvalidInputError(f"is no matrix: {error}", parameter=name)
+        return InvalidInputError(
+            f"is no matrix: {error}",
+            parameter=name,
+            value=X,
+            remedy="give all rows the same length",
+        )
     problem, remedy = f"of shape {shape} is no matrix of numbers: {error}", ""
     if len(shape) > 2:
         problem = f"must be a matrix, one row a point, got {len(shape)} dimensions: {shape}"
@@ -188,7 +221,12 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
             remedy="from points, make one with {sparrot.qot}",
         )
     if not np.isfinite(entries).all():
-        raise InvalidInputError("has entries that are not finite", parameter="W")
+        raise InvalidInputError(
+            "has entries that are not finite",
+            parameter="W",
+            value=W,
+            remedy="drop the points that they belong to",
+        )
     if entries.size and entries.min() < 0:
         raise InvalidInputError(
             f"must not be negative, but its smallest entry is {entries.min():.3g}",
@@ -201,6 +239,7 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
         raise InvalidInputError(
             f"must be symmetric, but W and its transpose differ by {largest:.3g}",
             parameter="W",
+            value=W,
             remedy="pass (W + W.T) / 2 if that is what you mean",
         )
     return W
@@ -221,7 +260,10 @@ def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
         )
     if not np.isfinite(functions).all():
         raise InvalidInputError(
-            "has entries that are not finite", parameter=name, remedy="drop or impute them"
+            "has entries that are not finite",
+            parameter=name,
+            value=F,
+            remedy="drop or impute them",
         )
     return functions
 
@@ -355,6 +397,7 @@ def _as_symmetric(M: PointArray, name: str) -> FloatArray:
             f"must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are {C[i, j]:.9g} and "
             f"{C[j, i]:.9g}",
             parameter=name,
+            value=M,
             remedy=f"pass ({literal(name)} + {literal(name)}.T) / 2 if that is what you mean",
         )
     return C if largest == 0 else (C + C.T) / 2

@@ -38,6 +38,17 @@ def literal(text: object) -> str:
     return str(text).replace("{", "{{").replace("}", "}}")
 
 
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number and what there is so many of, in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "step"), counted(2000, "step"), counted(0, "entry", "entries")
+    ('1 step', '2,000 steps', '0 entries')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
 class Worded(Exception):  # noqa: N818
     """A message in parts.
 

@@ -168,7 +168,7 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
         assert sizes == np.bincount(model.labels_).tolist()
         assert told(capsys, "info", file)["perplexity"] == pytest.approx(10, rel=0.01)
         assert main(["embed", str(file), "--eps", "2"]) == 2
-        complaint = f"--eps is about making an affinity, and {file} is one already"
+        complaint = f"--eps is for making an affinity, and {file} is one already"
         assert complaint in capsys.readouterr().err
 
 
@@ -199,7 +199,7 @@ def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_pa
     facts = told(capsys, "info", cells)
     assert (facts["arrays"], facts["affinities"]) == (["X"], ["sparrot"])
     assert main(["embed", str(cells), "--affinity", "sparrot", "--eps", "2"]) == 2
-    assert "--eps is about making an affinity" in capsys.readouterr().err
+    assert "--eps is for making an affinity" in capsys.readouterr().err
 
 
 def test_an_affinity_stays_the_input_when_coordinates_are_added_to_its_file(tmp_path, capsys):
@@ -359,19 +359,19 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
     assert (facts["missing"], facts["infinite"], facts["constant_features"]) == (2, 1, 1)
     assert (facts["least"], facts["most"]) == (0, 5)
     assert main(["info", str(file)]) == 0
-    assert "2 missing values (NaN), 1 infinite values" in capsys.readouterr().out
+    assert "2 missing values (NaN), 1 infinite value" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["affinity", "missing.npy"], 2, "there is no file"),
-        (["affinity", "points.txt"], 2, "points are read from"),
+        (["affinity", "missing.npy"], 2, "FILE missing.npy does not exist; check the spelling"),
+        (["affinity", "points.txt"], 2, "FILE must end in .npy .npz .csv"),
         (["affinity", "nan.csv"], 2, "drop or impute"),
         (["affinity", "points.npy", "--eps", "-1"], 2, "eps must be positive"),
         (["affinity", "points.npy", "--eps", "joined"], 2, "'connected'"),
         (["affinity", "points.npy", "--metric", "miles"], 2, "'cosine'"),
-        (["affinity", "points.npy", "-o", "a.npy"], 2, ".h5ad .mtx files"),
+        (["affinity", "points.npy", "-o", "a.npy"], 2, "--output must end in .npz .csv"),
         (["embed", "points.npy", "-o", "points.npy"], 2, "is the input, and would be lost"),
         (["affinity", "points.npy", "-o", "a.npz", "--checkpoint", "a.npz"], 2, "name two files"),
         (["embed", "points.npy", "--affinity", "sparrot"], 2, "--affinity is for .h5ad files"),
@@ -451,7 +451,7 @@ def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypa
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(60)
 
-    monkeypatch.setattr("sparrot.cli._output.mmwrite", write_slowly)
+    monkeypatch.setattr("sparrot.io._matrix_market.mmwrite", write_slowly)
     before = signal.getsignal(signal.SIGTERM)
     assert main(["affinity", str(points), "-q", "-o", str(tmp_path / "a.mtx")]) == 143
     assert capsys.readouterr().err == "sparrot: terminated; no file was left half written\n"

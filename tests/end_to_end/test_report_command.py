@@ -81,11 +81,11 @@ def test_lines_that_make_the_page_again_have_no_layouts_where_there_are_none(tmp
     [
         (["points.npy", "--eps", "-1"], "eps must be positive"),
         (["points.npy", "--array", "X"], "--array is for .npz and .h5ad files"),
-        (["points.txt"], "points are read from .npy .npz"),
-        (["missing.npy"], "no file"),
+        (["points.txt"], "FILE must end in .npy .npz"),
+        (["missing.npy"], "FILE missing.npy does not exist"),
         (["broken.npy"], "not a whole .npy file"),
         (["points.npy", "--tol", "0"], "--tol must be positive"),
-        (["points.npy", "-o", "."], "written to .html files"),
+        (["points.npy", "-o", "."], "--output must end in .html"),
         (["points.npy", "-o", "folder.html"], "is a folder"),
     ],
 )

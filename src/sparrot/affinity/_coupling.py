@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray
 from sparrot._validation import as_array, as_choice, as_flag, as_max_iter, as_positive, as_tolerance
-from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot import Certificate, couple
 
 
@@ -100,7 +100,8 @@ def transport(
     )
     if result.error > tol:
         raise NotConvergedError(
-            f"the marginal error is {result.error:.2e} after {len(result.history)} steps",
+            f"the marginal error is {result.error:.2e} after "
+            f"{counted(len(result.history), 'step')}",
             coupling,
             remedy=["raise {max_iter} or {tol}", "take a larger {eps}"],
         )

@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sparrot.affinity._result import Affinity
 from sparrot.cost import Cost
-from sparrot.errors import AffinityWarning, warn
+from sparrot.errors import AffinityWarning, counted, warn
 
 _MISSED = 0.1  # of the rows
 
@@ -59,7 +59,7 @@ def _pieces(affinity: Affinity, outliers: str, given_eps: bool) -> AffinityWarni
     if outliers:
         remedy = [] if given_eps else [f"drop these outliers: {outliers}"]
     return AffinityWarning(
-        f"the graph has {count} components, the largest of {sizes[0]} points"
+        f"the graph has {count} components, the largest of {counted(sizes[0], 'point')}"
         f"{apart if pairs else ''}. Spectral methods will only find these",
         remedy=remedy,
     )

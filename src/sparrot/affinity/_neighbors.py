@@ -23,7 +23,7 @@ from sparrot._validation import as_choice, as_count, as_public_metric
 from sparrot.affinity._estimator import validated
 from sparrot.cost import Cost, costs_to, make_cost
 from sparrot.engine import Threads
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import as_slice, list_hits
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
@@ -193,7 +193,8 @@ def nearest_of_graph(graph: csr_array, k: int) -> IntArray:
     n_edges = np.bincount(i, minlength=n)
     if n_edges.min() < k:
         raise InvalidInputError(
-            f"gave point {n_edges.argmin()} only {n_edges.min()} neighbors, and k is {k}",
+            f"gave point {n_edges.argmin()} only {counted(n_edges.min(), 'neighbor')}, and k is "
+            f"{k}",
             parameter="neighbors",
             remedy="let it search for more",
         )

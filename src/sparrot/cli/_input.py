@@ -143,7 +143,10 @@ def holds_what_is_asked(options: Namespace) -> bool:
     if options.key is not None:
         if ending(path) != ".h5ad":
             raise InvalidInputError(
-                f"is for .h5ad files, got {str(path)!r}", parameter="key", value=options.key
+                f"is for .h5ad files, and the file is {str(path)!r}",
+                parameter="key",
+                value=options.key,
+                remedy="leave it out",
             )
         _refuse_points(options, "a stored one was asked for")
         return True
@@ -161,6 +164,8 @@ def holds_what_is_asked(options: Namespace) -> bool:
     if options.command != "affinity" and not _given(options, _ABOUT_POINTS):
         raise InvalidInputError(
             f"{path} holds points, and affinities under the keys: {', '.join(keys)}",
+            parameter="path",
+            value=path,
             remedy=["name one of these by {key}", "make one of the points by {array='X'}"],
         )
     return False
@@ -181,7 +186,7 @@ def _refuse_points(options: Namespace, why: str) -> None:
     """Raise if an option about points was given where there is an affinity."""
     for name, value in _given(options, _ABOUT_POINTS).items():
         raise InvalidInputError(
-            f"is about making an affinity, and {why}",
+            f"is for making an affinity, and {why}",
             parameter=name,
             value=value,
             remedy=["leave it out", "give the points"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sparrot
 from sparrot.affinity._kinds import KINDS
 from sparrot.cli._session import Session
+from sparrot.errors import counted
 
 if TYPE_CHECKING:
     from sparrot.cli._input import Source
@@ -50,7 +51,7 @@ def whereabouts(metric: str, p: int) -> str:
     >>> whereabouts("cosine", 1000), whereabouts("precomputed", 200)
     (' in 1,000 dimensions', ' by their costs')
     """
-    return " by their costs" if metric == "precomputed" else f" in {p:,} dimensions"
+    return " by their costs" if metric == "precomputed" else f" in {counted(p, 'dimension')}"
 
 
 def files_facts(options: Namespace) -> dict[str, Any]:
@@ -146,9 +147,9 @@ def path_lines(summary: Summary) -> dict[str, str]:
 
 def certificate_line(certificate: sparrot.Certificate) -> str:
     """The certificate in one line."""
-    checked = f"{certificate.pairs_checked:,} pairs"
+    checked = counted(certificate.pairs_checked, "pair")
     if certificate.exact:
-        checked = f"all {checked}"
+        checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
     else:
         checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
     return (

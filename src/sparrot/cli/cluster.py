@@ -37,8 +37,9 @@ def run(options: Namespace, session: Session) -> None:
     import numpy as np
 
     from sparrot.cli._input import read_affinity
-    from sparrot.cli._output import TABLES, Table, check_targets, write_results
+    from sparrot.cli._output import TABLES, check_targets, write_results
     from sparrot.cli._summary import print_summary
+    from sparrot.io._formats import Table
 
     check_targets(options, TABLES)
     source = read_affinity(options, session)

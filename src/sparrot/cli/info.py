@@ -12,6 +12,7 @@ import sparrot
 from sparrot.cli._options import POINTS, add_command, add_stored, add_verbosity
 from sparrot.cli._session import Session
 from sparrot.cli._summary import affinity_facts, affinity_lines
+from sparrot.errors import counted
 
 
 def add_parser(commands: Any) -> None:
@@ -34,8 +35,8 @@ def run(options: Namespace, session: Session) -> None:
     """Print what a file holds: an affinity, or points."""
     from sparrot.cli._input import contents
     from sparrot.cli._output import ending
+    from sparrot.io._formats import read_matrix
     from sparrot.io._npz import holds_affinity
-    from sparrot.io._points import read_matrix
 
     path: Path = options.path
     session.stage(f"reading {path}")
@@ -119,12 +120,17 @@ def _sparse_rows(X: Any) -> Iterator[Any]:
 
 def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
     kind = "sparse" if facts["sparse"] else "dense"
-    odd = {"missing": "missing values (NaN)", "infinite": "infinite values"}
-    found = "".join(f", {facts[name]:,} {what}" for name, what in odd.items() if facts[name])
+    odd = [
+        counted(facts["duplicates"], "duplicate row"),
+        counted(facts["constant_features"], "constant feature"),
+    ]
+    if facts["missing"]:
+        odd.append(counted(facts["missing"], "missing value (NaN)", "missing values (NaN)"))
+    if facts["infinite"]:
+        odd.append(counted(facts["infinite"], "infinite value"))
     return {
-        "points": f"{facts['n']:,} in {facts['features']:,} dimensions",
+        "points": f"{facts['n']:,} in {counted(facts['features'], 'dimension')}",
         "values": f"{kind} {facts['dtype']}, {facts['least']:.4g} to {facts['most']:.4g}, "
         f"{facts['zeros']:.1%} zeros",
-        "oddities": f"{facts['duplicates']:,} duplicate rows, {facts['constant_features']:,} "
-        f"constant features{found}",
+        "oddities": ", ".join(odd),
     }

@@ -46,7 +46,8 @@ def add_parser(commands: Any) -> None:
 def run(options: Namespace, session: Session) -> None:
     """Solve at every eps, write a row for each, draw, and print them."""
     from sparrot.cli._input import read_points, summarize
-    from sparrot.cli._output import RECORDS, Table, check_targets, write_results
+    from sparrot.cli._output import RECORDS, check_targets, write_results
+    from sparrot.io._formats import Table
 
     check_targets(options, RECORDS)
     points = read_points(options, session)

@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from sparrot._types import FloatArray
 from sparrot._validation import as_array, as_max_iter, as_points, as_positive, as_tolerance
-from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError, NotConvergedError, counted
 
 _TRUSTED = 1e-200  # smaller products, relative to the largest, are summed again by logarithms
 _ABSOLUTE, _RELATIVE = 1e-8, 1e-290  # least products that operators with such an error resolve
@@ -205,7 +205,8 @@ def _solve(
             return measure, log_v
         log_v = log_v + mean - log_d
     raise NotConvergedError(
-        f"the plans disagree about the barycenter by {error:.2e} after {steps} iterations",
+        f"the plans disagree about the barycenter by {error:.2e} after "
+        f"{counted(steps, 'iteration')}",
         measure,
         remedy=["raise {max_iter}", "raise {tol}", "take a kernel of a longer time"],
     )
@@ -301,7 +302,8 @@ def _transport(
             f, g = f + eps * np.log(u), g + eps * np.log(v)
             K, u, v = np.exp((f[:, None] + g - C) / eps), np.ones(len(a)), np.ones(len(b))
     raise NotConvergedError(
-        f"the marginal error of the potentials is {error:.2e} after {max_iter} iterations",
+        f"the marginal error of the potentials is {error:.2e} after "
+        f"{counted(max_iter, 'iteration')}",
         (f + eps * np.log(u), g + eps * np.log(v)),
         remedy=["raise {max_iter}", "raise {tol}", "take a larger {eps}"],
     )

@@ -1,7 +1,7 @@
 """Points and affinities in files."""
 
 from sparrot.io._affinities import load, save
-from sparrot.io._points import read_points
+from sparrot.io._formats import read_points
 
 __all__ = [
     "load",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from scipy.sparse import coo_array
+
 from sparrot.affinity import Affinity
 from sparrot.errors import InvalidInputError, MissingDataError
-from sparrot.io import _h5ad, _npz
+from sparrot.io import _h5ad, _matrix_market, _npz
+from sparrot.io._formats import Table, write_table
 from sparrot.sc._anndata import get_affinity
 
 
@@ -47,12 +50,16 @@ def save(
         raise InvalidInputError(
             f"must be a sparrot.Affinity, got {type(affinity).__name__}",
             parameter="affinity",
+            value=affinity,
             remedy="for an estimator pass its result_",
         )
     target = Path(path)
     if not target.parent.is_dir():
         raise MissingDataError(
-            f"there is no folder {target.parent} to save into", remedy="make it first"
+            f"is in the folder {target.parent}, which does not exist",
+            parameter="path",
+            value=target,
+            remedy="make it first",
         )
     ending = _ending(target)
     if use_rep is not None and not (ending == ".h5ad" and target.is_file()):
@@ -95,15 +102,39 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
         return get_affinity(_h5ad.read_graphs(source), key, str(source))
     if key is not None:
         raise InvalidInputError(
-            f"is for .h5ad files, and {source} holds only one affinity", parameter="key", value=key
+            f"is for .h5ad files, and {source} holds only one affinity",
+            parameter="key",
+            value=key,
+            remedy="leave it out",
         )
     return _npz.read_affinity(source)
+
+
+def write_entries(affinity: Affinity, target: Path) -> None:
+    """Write only the matrix: as such to `.mtx`; else a table of `i`, `j` (from 0) and `weight`.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_entries(sparrot.qot(np.array([[0.0], [1.0]])), path)
+    >>> path.read_text()
+    'i,j,weight\\n0,1,1.0\\n1,0,1.0\\n'
+    """
+    if target.suffix.lower() == ".mtx":
+        _matrix_market.write_sparse(affinity.matrix, target)
+        return
+    W = coo_array(affinity.matrix)
+    i, j = W.coords
+    write_table(Table({"i": i, "j": j, "weight": W.data}), target)
 
 
 def _ending(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".h5ad"):
         raise InvalidInputError(
-            f"must end in .npz or .h5ad for an affinity, got {str(path)!r}", parameter="path"
+            f"must end in .npz or .h5ad for an affinity, got {str(path)!r}",
+            parameter="path",
+            value=path,
         )
     return suffix

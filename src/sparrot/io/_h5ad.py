@@ -8,22 +8,25 @@ inside them.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot._validation import as_array, as_points
+from sparrot._validation import as_array, as_points, not_whole, require_file
 from sparrot.affinity import Affinity, resume
 from sparrot.affinity._kinds import kinds
 from sparrot.affinity._neighbors import distance_named
-from sparrot.errors import InvalidInputError, MissingDataError, SparrotError
+from sparrot.errors import InvalidInputError, SparrotError, counted
 from sparrot.sc._anndata import RECORD, Keys, put_graph
 from sparrot.sc._graph import NEIGHBORS, nearest_distances, strongest_dissimilarities
+
+if TYPE_CHECKING:
+    from sparrot.io._formats import Table
 
 
 @contextmanager
@@ -48,17 +51,14 @@ def open_h5ad(source: Path) -> Iterator[Any]:
 def open_hdf5(source: Path, what: str) -> Iterator[Any]:
     """The same for any HDF5 file; `what` it should be is for the error."""
     h5py = load_extra("h5py", "scanpy")
-    if not source.is_file():
-        raise MissingDataError(f"there is no file {source}", remedy="check the path")
+    require_file(source)
     try:
         with h5py.File(source, "r") as file:
             yield file
     except SparrotError:
         raise
     except (OSError, KeyError) as error:
-        raise InvalidInputError(
-            f"{source} is not {what} ({error})", remedy="write it anew"
-        ) from error
+        raise not_whole(source, what, error) from error
 
 
 # Points
@@ -72,9 +72,11 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
         if not hasattr(points, "shape"):
             found = ", ".join(_arrays(file)) or "no matrix"
             raise InvalidInputError(
-                f"{place!r} is {'no matrix' if place in file else 'not'} in {source}, which has "
-                f"{found}",
-                remedy="name a matrix by {array}",
+                f"must name a matrix of {source}, which has {found}; {place!r} is "
+                f"{'none' if place in file else 'not there'}",
+                parameter="array",
+                value=array,
+                remedy="name one of these",
             )
         return points.to_numpy() if hasattr(points, "to_numpy") else points
 
@@ -146,9 +148,34 @@ def read_anndata(source: Path) -> Any:
         return anndata.read_h5ad(source)
 
 
-def write_new(target: Path, names: Sequence[str]) -> None:
+def write_new(target: Path, names: Iterable[str]) -> None:
     """A new file of cells with these names, and nothing else."""
     _without_data(names).write_h5ad(target)
+
+
+def write_table(table: Table, target: Path) -> None:
+    """Add a table to the cells of a file that exists: a column of `obs`, or an entry of `obsm`."""
+    values = table.values
+    require_cells(target, len(values))
+    part, _, name = table.place.partition("/")
+    if part == "obs":
+        obs = read_obs(target)
+        obs[name] = load_extra("pandas", "scanpy").Categorical(values.astype(str))
+        write_parts(target, {"obs": obs})
+    else:
+        write_parts(target, {table.place: values})
+
+
+def require_cells(target: Path, n: int, parameter: str = "path") -> None:
+    """Raise if a file has not as many cells as there are points."""
+    cells = len(read_obs(target))
+    if cells != n:
+        raise InvalidInputError(
+            f"{target} has {counted(cells, 'cell')}, and there are {counted(n, 'point')}",
+            parameter=parameter,
+            value=target,
+            remedy=["give the points of these cells", "name a new file"],
+        )
 
 
 def write_parts(target: Path, parts: Mapping[str, Any]) -> None:
@@ -162,7 +189,7 @@ def write_parts(target: Path, parts: Mapping[str, Any]) -> None:
             io.write_elem(file, place, value)
 
 
-def _without_data(names: Sequence[str]) -> Any:
+def _without_data(names: Iterable[str]) -> Any:
     anndata, pandas = load_extra("anndata", "scanpy"), load_extra("pandas", "scanpy")
     return anndata.AnnData(obs=pandas.DataFrame(index=list(names)))
 
@@ -189,11 +216,8 @@ def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | No
     n, keys = affinity.matrix.shape[0], Keys(key)
     new = not target.exists()
     adata = _without_data([str(k) for k in range(n)]) if new else read_graphs(target)
-    if adata.n_obs != n:
-        raise InvalidInputError(
-            f"{target} has {adata.n_obs} cells and the affinity {n} points, which must be the same",
-            remedy="name a new file",
-        )
+    if not new:
+        require_cells(target, n)
     distances = _distances(affinity, target, use_rep)
     params = {"n_neighbors": int(distances.indptr[1]) + 1, "method": affinity.kind}
     params |= {"metric": distance_named(affinity.metric), "use_rep": use_rep or "X"}
@@ -219,6 +243,7 @@ def _distances(affinity: Affinity, target: Path, use_rep: str | None) -> Any:
             f"{', '.join(found) or 'neither'}",
             parameter="use_rep",
             value=use_rep,
+            remedy="name one of these",
         )
     points = as_points(as_array(read_matrix(target, place), f"{place} of {target}"))
     if affinity.potential is not None and affinity.kind in kinds(transport=True):

@@ -1,4 +1,4 @@
-"""Matrices in Matrix Market files (`.mtx`), read only if they are whole.
+"""Matrices in Matrix Market files (`.mtx`), which are read only if they are whole.
 
 Where a file does not end with a line break, the reader of SciPy may look for the end of the last
 line beyond the end of the file: the process crashes, which no `except` catches. So the entries are
@@ -11,15 +11,19 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.io import mmread
-from scipy.sparse import csr_array, issparse
+from scipy.io import mmread, mmwrite
+from scipy.sparse import coo_array, csr_array, issparse
 
-from sparrot.errors import InvalidInputError
+from sparrot._validation import not_whole
 from sparrot.io._text import is_number
 
+if TYPE_CHECKING:
+    from sparrot.io._formats import Table
+
+_DIGITS = 17  # that tell any two numbers of float64 apart
 _VALUES = {b"pattern": 0, b"complex": 2}  # numbers in an entry; one in all other fields
 _BELOW = {b"symmetric": 1, b"hermitian": 1, b"skew-symmetric": -1}  # with the diagonal, or without
 
@@ -44,10 +48,18 @@ def read_matrix(source: Path) -> Any:
         with opened(source, "rb") as file:
             matrix = mmread(_Ended(file))
     except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
-        raise InvalidInputError(
-            f"{source} is not a whole .mtx file ({error})", remedy="write it anew"
-        ) from error
+        raise not_whole(source, "a whole .mtx file", error) from error
     return csr_array(matrix) if issparse(matrix) else np.asarray(matrix)
+
+
+def write_table(table: Table, target: Path) -> None:
+    """The values of a table as a dense matrix, to the last bit."""
+    mmwrite(target, table.values.reshape(-1, len(table.columns)), precision=_DIGITS)
+
+
+def write_sparse(matrix: Any, target: Path) -> None:
+    """The stored entries of a matrix, to the last bit."""
+    mmwrite(target, coo_array(matrix), precision=_DIGITS)
 
 
 class _Ended:

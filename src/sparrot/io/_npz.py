@@ -1,26 +1,31 @@
 """Archives of plain arrays (`.npz`), read without pickles: points, sparse matrices and affinities.
 
-An affinity is its record (see `sparrot.affinity._record`), one array to each field, and its matrix
-and potential beside it.
+An affinity is its record (see `sparrot.affinity._record`), one array for each field, and beside it
+its matrix and potential, and names of the points if they have any.
 """
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot._files import whole_file
+from sparrot._validation import not_whole, require_file
 from sparrot.affinity import Affinity
 from sparrot.affinity._record import from_record, to_record
-from sparrot.errors import InvalidInputError, MissingDataError
+from sparrot.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from sparrot.io._formats import Table
+
+_NAMES = "names"  # of the points: the name of the array
 _SCIPY = {"format", "shape", "data"}  # in every file of scipy.sparse.save_npz
 _CSR = {"data", "indices", "indptr", "shape"}  # the same matrix, written by others
 _MATRIX = ("matrix_data", "matrix_indices", "matrix_indptr")  # of an affinity
@@ -39,8 +44,7 @@ def open_npz(source: Path) -> Iterator[Any]:
     ...     file["x"]
     array([0, 1, 2])
     """
-    if not source.is_file():
-        raise MissingDataError(f"there is no file {source}", remedy="check the path")
+    require_file(source)
     try:
         if not zipfile.is_zipfile(source):
             raise zipfile.BadZipFile("the directory of the archive is missing")
@@ -49,21 +53,41 @@ def open_npz(source: Path) -> Iterator[Any]:
     except InvalidInputError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
-        raise InvalidInputError(
-            f"{source} is not a whole .npz file of plain arrays ({error})", remedy="write it anew"
-        ) from error
+        raise not_whole(source, "a whole .npz file of plain arrays", error) from error
 
 
 def read_matrix(source: Path, array: str | None = None) -> Any:
     """The matrix that is called `array`; without a name a sparse matrix, X, or the only matrix."""
     if holds_affinity(source):
-        raise InvalidInputError(f"{source} is an affinity", remedy="read it by {sparrot.load}")
+        raise InvalidInputError(
+            f"{source} holds an affinity and no points",
+            parameter="path",
+            value=source,
+            remedy="read it by {sparrot.load}",
+        )
     with open_npz(source) as file:
         if array is None and set(file.files) >= _SCIPY:
             return _checked(load_npz(source))
         if array is None and set(file.files) >= _CSR:
             return read_csr(file)
         return file[_name_in(file, source, array)]
+
+
+def read_names(source: Path) -> list[str] | None:
+    """The words in the array `names`; None if there is no such array."""
+    with open_npz(source) as file:
+        names = file[_NAMES] if _NAMES in file.files else np.empty(0)
+    return [str(name) for name in names] if names.ndim == 1 and names.dtype.kind == "U" else None
+
+
+def write_table(table: Table, target: Path) -> None:
+    """One matrix, and the names of its rows; or an array for each column, if rows are no points."""
+    whole = {table.place.rpartition("/")[2]: table.values}
+    np.savez(target, **(whole if table.place else table.columns), **_named(table.names))
+
+
+def _named(names: Sequence[str] | None) -> dict[str, Any]:
+    return {} if names is None else {_NAMES: np.array(names, dtype=np.str_)}
 
 
 def read_csr(file: Any) -> csr_array:
@@ -86,8 +110,14 @@ def _name_in(file: Any, source: Path, array: str | None) -> str:
         array = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if array is None or array not in shapes:
         found = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"
-        asked = f"which array of {source}?" if array is None else f"{source} has no {array!r}."
-        raise InvalidInputError(f"{asked} It has {found}", remedy="name a matrix by {array}")
+        raise InvalidInputError(
+            f"must name a matrix of {source}, which has {found}; got {array!r}"
+            if array is not None
+            else f"is needed to choose a matrix of {source}, which has {found}",
+            parameter="array",
+            value=array,
+            remedy="" if array is None else "name one of these",
+        )
     return array
 
 
@@ -106,9 +136,18 @@ def holds_affinity(source: Path) -> bool:
         return {"schema", "mean_cost"} <= set(file.files)
 
 
-def write_affinity(affinity: Affinity, target: Path) -> None:
-    """Write an affinity to a file, whole or not at all."""
-    arrays, W = to_record(affinity), affinity.matrix
+def write_affinity(affinity: Affinity, target: Path, names: Sequence[str] | None = None) -> None:
+    """Write an affinity, and names of its points if they have any, to a file, whole or not at all.
+
+    Examples
+    --------
+    >>> import sparrot, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+    >>> write_affinity(sparrot.qot(np.eye(3)), path, ["a", "b", "c"])
+    >>> read_names(path)
+    ['a', 'b', 'c']
+    """
+    arrays, W = to_record(affinity) | _named(names), affinity.matrix
     if issparse(W):
         arrays |= dict(zip(_MATRIX, (W.data, W.indices, W.indptr), strict=True))
     else:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparrot._extras import load_extra
+from sparrot._validation import not_whole
 from sparrot.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from sparrot.io._formats import Table
+
+_INDEX = {  # how pandas keeps an index without a name
+    "name": None,
+    "field_name": "__index_level_0__",
+    "pandas_type": "unicode",
+    "numpy_type": "object",
+    "metadata": None,
+}
 
 
 def read_matrix(source: Path) -> Any:
@@ -22,8 +35,10 @@ def read_matrix(source: Path) -> Any:
     words = [name for name, column in columns.items() if column.dtype.kind not in "buif"]
     if words or not columns:
         raise InvalidInputError(
-            f"all columns of {source} must be numbers, but {', '.join(words) or 'there are none'}"
-            f"{' is not' if len(words) == 1 else ' are not' if words else ''}",
+            f"{source} must have columns of numbers, but "
+            + (f"these are not: {', '.join(words)}" if words else "has none"),
+            parameter="path",
+            value=source,
             remedy="drop what is no feature",
         )
     return np.column_stack(list(columns.values()))
@@ -37,14 +52,24 @@ def read_names(source: Path) -> list[str] | None:
     return [str(name) for name in _read(source, columns=index)[0].to_pylist()]
 
 
+def write_table(table: Table, target: Path) -> None:
+    """The columns, and names of rows as an index of pandas."""
+    parquet, arrow = load_extra("pyarrow.parquet", "parquet"), load_extra("pyarrow", "parquet")
+    columns = {name: np.ascontiguousarray(column) for name, column in table.columns.items()}
+    written = arrow.table(columns)
+    if table.names is not None:
+        written = written.append_column(_INDEX["field_name"], arrow.array(table.names))
+        about = {"index_columns": [_INDEX["field_name"]], "columns": [_INDEX], "column_indexes": []}
+        written = written.replace_schema_metadata({"pandas": json.dumps(about)})
+    parquet.write_table(written, target)
+
+
 def _read(source: Path, **options: Any) -> Any:
     parquet = load_extra("pyarrow.parquet", "parquet")
     try:
         return parquet.read_table(source, **options)
     except (OSError, ValueError) as error:  # pyarrow's own errors are among them
-        raise InvalidInputError(
-            f"{source} is not a whole .parquet file ({error})", remedy="write it anew"
-        ) from error
+        raise not_whole(source, "a whole .parquet file", error) from error
 
 
 def _index_columns(schema: Any) -> list[str]:

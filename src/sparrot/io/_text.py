@@ -18,12 +18,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import numpy as np
 
 from sparrot._types import FloatArray
-from sparrot.errors import InvalidInputError
+from sparrot._validation import not_whole
+from sparrot.errors import InvalidInputError, counted
+
+if TYPE_CHECKING:
+    from sparrot.io._formats import Table
 
 _log = logging.getLogger(__name__)
 _NO_NUMBER = re.compile(r"convert string '(.*)' to float64 at row (\d+), column (\d+)", re.DOTALL)
@@ -33,8 +37,8 @@ _OTHER_LENGTH = re.compile(r"columns changed from (\d+) to (\d+) at row (\d+)")
 def read_matrix(source: Path) -> FloatArray:
     """The numbers of a text file, without its header and row names."""
     layout = _layout(source)
-    said = ("a" if found else "no" for found in (layout.header, layout.names))
-    _log.info("%s: %s header, %s row names", source, *said)
+    header, names = ("with" if found else "without" for found in (layout.header, layout.names))
+    _log.info("%s is read %s a header and %s row names", source, header, names)
     X = _numbers(source, layout)
     _warn_if_doubtful(layout, X, source)
     return X[:, int(layout.names) :]
@@ -48,6 +52,19 @@ def read_names(source: Path) -> list[str] | None:
     with _opened(source) as file:
         rows = filter(None, csv.reader(file, delimiter=layout.delimiter))
         return [row[0] for row in islice(rows, int(layout.header), None)]
+
+
+def write_table(table: Table, target: Path) -> None:
+    """A line of headings, and one for each row, with its name first if rows have names."""
+    columns = [np.asarray(column).tolist() for column in table.columns.values()]
+    heading = list(table.columns)
+    if table.names is not None:
+        columns.insert(0, list(table.names))
+        heading.insert(0, "")
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=_delimiter(target), lineterminator="\n")
+        writer.writerow(heading)
+        writer.writerows(zip(*columns, strict=True))
 
 
 def is_number(field: str | bytes) -> bool:
@@ -76,18 +93,22 @@ class _Layout:
 
 
 def _layout(source: Path) -> _Layout:
-    delimiter = "\t" if source.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    delimiter = _delimiter(source)
     first, second = _first_lines(source, delimiter)
     header = _is_header(first)
     row = second if header else first
     if not row:
-        raise _refusal(f"{source} has no rows of numbers", "", first, delimiter)
+        raise _refusal(source, "has no rows of numbers", "", first, delimiter)
     short = header and len(first) == len(row) - 1
     unnamed = header and (first[0].strip() == "" or _counts(first))
     names = short or unnamed or not is_number(row[0])
     columns = [""] * short + first if header else [str(k) for k in range(len(row))]
     _require_numbers(row, columns, int(names), source, delimiter)
     return _Layout(delimiter, first, header, names)
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
 
 
 def _warn_if_doubtful(layout: _Layout, X: FloatArray, source: Path) -> None:
@@ -115,15 +136,13 @@ def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
         with _opened(source) as file:
             lines = list(islice(filter(None, csv.reader(file, delimiter=delimiter)), 2))
     except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"{source} is not text in UTF-8 ({error})", remedy="write it in that encoding"
-        ) from error
+        raise not_whole(source, "text in UTF-8", error) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InvalidInputError(
-            f"{source} is not a whole .gz file ({error})", remedy="write it anew"
-        ) from error
+        raise not_whole(source, "a whole .gz file", error) from error
     if not lines:
-        raise InvalidInputError(f"{source} is empty", remedy="write it anew")
+        raise InvalidInputError(
+            f"{source} is empty", parameter="path", value=source, remedy="write it anew"
+        )
     return lines[0], lines[1] if len(lines) > 1 else []
 
 
@@ -149,18 +168,18 @@ def _just_counts(first: list[str]) -> bool:
     return len(first) > 1 and first == [str(k) for k in range(len(first))]
 
 
-def _refusal(problem: str, remedy: str, row: list[str], delimiter: str) -> InvalidInputError:
-    """The error of a line; it says so if the fields seem to be separated by something else."""
+def _refusal(
+    source: Path, problem: str, remedy: str, row: list[str], delimiter: str
+) -> InvalidInputError:
+    """The error of a file; it says so if the fields of a row seem to be separated otherwise."""
     found = [s for s in ";|\t," if s != delimiter and any(s in field for field in row)]
     if len(row) == 1 and len(row[0].split()) > 1:
         found.append(" ")
-    if not found:
-        return InvalidInputError(problem, remedy=remedy)
-    otherwise = "write it with ',' as .csv or with tabs as .tsv, and with decimal points"
-    return InvalidInputError(
-        f"{problem} (its fields seem to be separated by {found[0]!r} and not {delimiter!r})",
-        remedy=[remedy, otherwise],
-    )
+    remedies = [remedy]
+    if found:
+        problem += f" (its fields seem to be separated by {found[0]!r} and not {delimiter!r})"
+        remedies.append("write it with ',' as .csv or with tabs as .tsv, and with decimal points")
+    return InvalidInputError(f"{source} {problem}", parameter="path", value=source, remedy=remedies)
 
 
 def _require_numbers(
@@ -172,10 +191,11 @@ def _require_numbers(
         if not is_number(field)
     ]
     if len(row) == start:
-        raise _refusal(f"{source} has no columns but the row names", "", row, delimiter)
+        raise _refusal(source, "has no columns but the row names", "", row, delimiter)
     if words:
         raise _refusal(
-            f"all columns of {source} but the first must be numbers, and these are not: "
+            source,
+            "must have numbers in all columns but the first, and these are none: "
             f"{', '.join(words[:5])}",
             "drop what is no feature and impute what is missing",
             row,
@@ -197,10 +217,10 @@ def _numbers(source: Path, layout: _Layout) -> FloatArray:
                 ndmin=2,
             )
     except (ValueError, EOFError, zlib.error) as error:
-        raise _explained(str(error), layout, f"{source} is not a table of numbers") from error
+        raise _explained(source, str(error), layout) from error
 
 
-def _explained(message: str, layout: _Layout, problem: str) -> InvalidInputError:
+def _explained(source: Path, message: str, layout: _Layout) -> InvalidInputError:
     """What NumPy found, with rows and columns counted from 0, as everywhere else.
 
     NumPy itself counts rows from 0 and columns from 1, names among them, where a field is no
@@ -209,10 +229,13 @@ def _explained(message: str, layout: _Layout, problem: str) -> InvalidInputError
     where = "counted from 0 below the header" if layout.header else "counted from 0"
     if found := _NO_NUMBER.search(message):
         field, row, column = found[1], int(found[2]), int(found[3]) - 1 - layout.names
-        problem += f": {field!r} at row {row}, column {column} ({where}) is no number"
-        return _refusal(problem, "impute what is missing", [*layout.first, field], layout.delimiter)
-    if found := _OTHER_LENGTH.search(message):
-        problem += f": row {int(found[3]) - 1} ({where}) has {found[2]} fields"
-        problem += f", and those before it {found[1]}"
-        return InvalidInputError(problem, remedy="repair that line")
-    return InvalidInputError(f"{problem}: {message}", remedy="repair it")
+        what = f"{field!r} at row {row}, column {column} ({where}) is no number"
+        fields, remedy = [*layout.first, field], "impute what is missing"
+    elif found := _OTHER_LENGTH.search(message):
+        what = f"row {int(found[3]) - 1} ({where}) has {counted(int(found[2]), 'field')}"
+        what += f", and those before it have {found[1]}"
+        fields, remedy = [], "repair that line"
+    else:
+        what, fields, remedy = message, [], "repair it"
+    problem = f"is not a table of numbers: {what}"
+    return _refusal(source, problem, remedy, fields, layout.delimiter)

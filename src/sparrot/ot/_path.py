@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sparrot._types import FloatArray
 from sparrot.engine import Run
-from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._problem import Options, Problem, Solution, perplexities
 from sparrot.ot._solve import make_method
 
@@ -341,7 +341,7 @@ def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
         "marginal error" if solution.e is None else "largest error of a row, in its sum or floor,"
     )
     problem = (
-        f"the {what} is {error:.2e} after {len(solution.history)} steps of the solver "
+        f"the {what} is {error:.2e} after {counted(len(solution.history), 'step')} of the solver "
         f"{solution.method!r}"
     )
     if violation == np.inf:

@@ -25,7 +25,7 @@ import numpy as np
 from sparrot import __version__
 from sparrot._files import whole_file
 from sparrot._validation import as_array
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import Certificate
 from sparrot.plot._categories import are_missing, as_categories, categorical
 from sparrot.plot._style import CIVIDIS, MISSING, colors
@@ -76,10 +76,10 @@ def page_content(
 
 def _about(summary: Summary) -> str:
     n, p = summary.shape
-    where = "by their costs" if summary.metric == "precomputed" else f"in {p:,} dimensions"
+    where = "by their costs" if summary.metric == "precomputed" else f"in {counted(p, 'dimension')}"
     return (
         f"{n:,} points {where}, metric {summary.metric}, mean cost "
-        f"{summary.mean_cost:.4g}; QOT affinity at {len(summary.steps)} values of eps"
+        f"{summary.mean_cost:.4g}; QOT affinity at {counted(len(summary.steps), 'value')} of eps"
     )
 
 
@@ -303,37 +303,20 @@ def write_report(
     ...     page.readline()
     '<!doctype html>\\n'
     """
-    page = render(summary, names=names, columns=columns, layouts=layouts, title=title, load=load)
-    with whole_file(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-
-
-def render(
-    summary: Summary,
-    *,
-    names: Sequence[Any] | None = None,
-    columns: Any = None,
-    layouts: Mapping[str, Any] | None = None,
-    title: str = "sparrot report",
-    load: Sequence[str] = (),
-) -> str:
-    """The page that `write_report` writes, with the same parameters.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> X = np.random.default_rng(0).standard_normal((100, 5))
-    >>> "<title>a &lt; b</title>" in render(sparrot.summarize(X), title="a < b")
-    True
-    """
     content = page_content(
         summary, names, {} if columns is None else columns, layouts or {}, title, load
     )
+    with whole_file(path) as temporary:
+        temporary.write_text(_html(content), encoding="utf-8")
+
+
+def _html(content: dict[str, Any]) -> str:
+    """The page: its frame, filled with style, script and content."""
     style = _read("page.css")
     script = '(() => {\n"use strict";\n' + "".join(_read(f"{s}.js") for s in _SCRIPTS) + "})();"
     parts = {
         "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}",
-        "title": escape(title),
+        "title": escape(_characters(content["title"])),
         "style": style,
         "script": script,
         "data": encode_json(content),
@@ -350,8 +333,12 @@ def encode_json(value: Any) -> str:
     '"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    text = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is no character
-    return text.translate(_ESCAPED)
+    return _characters(text).translate(_ESCAPED)
+
+
+def _characters(text: str) -> str:
+    """The text as a file can hold it: a lone surrogate is no character, and becomes `?`."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _hash(text: str) -> str:

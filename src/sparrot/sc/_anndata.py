@@ -35,7 +35,7 @@ from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag
 from sparrot.affinity import Affinity
 from sparrot.affinity._record import from_record, require_rows, to_record
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, counted
 
 DEFAULT = "neighbors"  # the key of scanpy's default graph
 RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
@@ -81,6 +81,7 @@ def as_anndata(adata: Any) -> Any:
         raise InvalidInputError(
             f"must be an AnnData, got {type(adata).__name__}",
             parameter="adata",
+            value=adata,
             remedy="for an array use {sparrot.qot}",
         )
     return adata
@@ -95,6 +96,7 @@ def as_writable(adata: Any, copy: Any) -> Any:
         raise InvalidInputError(
             "is a view of a file on disk, and nothing can be written to it",
             parameter="adata",
+            value=adata,
             remedy=["call .to_memory() first", "pass {copy=True}"],
         )
     return adata
@@ -134,7 +136,10 @@ def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity
     entry = adata.uns.get(key, {})
     if RECORD not in entry:
         raise InvalidInputError(
-            f"{source} has no affinity of sparrot under uns[{key!r}], only {_written(adata)}",
+            f"must be one under which {source} has an affinity of sparrot "
+            f"({_listed(_written(adata))}), got {key!r}",
+            parameter="key",
+            value=key,
             remedy="{sparrot.sc.neighbors} writes one",
         )
     place = f"uns[{key!r}] of {source}"
@@ -162,7 +167,10 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
     place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
     if place not in adata.obsp:
         raise InvalidInputError(
-            f"there is no graph under uns[{key!r}]", remedy="run {sparrot.sc.neighbors} first"
+            f"must be the key of a graph in uns, got {key!r}",
+            parameter="neighbors_key",
+            value=neighbors_key,
+            remedy="run {sparrot.sc.neighbors} first",
         )
     if RECORD in entry:
         require_rows(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
@@ -177,14 +185,15 @@ def _only_key(adata: Any, source: str) -> str:
     keys = _written(adata)
     if not keys:
         raise InvalidInputError(
-            f"{source} holds 0 affinities of sparrot",
+            f"{source} holds no affinity of sparrot",
             remedy="{sparrot.sc.neighbors} (and not sc.pp.neighbors) writes one into an AnnData, "
             "{sparrot.save} into a file",
         )
     if len(keys) > 1:
         raise InvalidInputError(
-            f"{source} holds {len(keys)} affinities of sparrot ({', '.join(keys)})",
-            remedy="name one by {key}",
+            f"is needed, as {source} holds {len(keys)} affinities of sparrot ({', '.join(keys)})",
+            parameter="key",
+            remedy="name one",
         )
     return keys[0]
 
@@ -258,8 +267,10 @@ def choose_points(
     """
     if layer is not None and use_rep is not None:
         raise InvalidInputError(
-            f"layer={layer!r} and use_rep={use_rep!r} are both given",
-            remedy="give {layer} or {use_rep}, not both",
+            f"is {layer!r} and use_rep is {use_rep!r}, and only one can be given",
+            parameter="layer",
+            value=layer,
+            remedy=["leave out {layer}", "leave out {use_rep}"],
         )
     if layer is not None and layer not in adata.layers:
         raise InvalidInputError(
@@ -384,7 +395,8 @@ def _require_finite(X: Any, var: Any, place: str) -> None:
         columns = entries.coords[1][bad] if issparse(X) else np.nonzero(bad)[1]
         gene = var.index[np.flatnonzero(used)[columns[0]]]
         raise InvalidInputError(
-            f"{place} has {len(columns)} entries that are not finite, one in the column {gene!r}",
+            f"{place} has {counted(len(columns), 'non-finite entry', 'non-finite entries')}, the "
+            f"first in the column {gene!r}",
             remedy="drop or impute them",
         )
 

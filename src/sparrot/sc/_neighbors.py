@@ -182,7 +182,7 @@ def _as_neighbors(n_neighbors: Any, n: int, alone: bool) -> int:
         return min(n, NEIGHBORS)
     if n_neighbors == 1:
         raise InvalidInputError(
-            "must be at least 2, as it counts the cell itself",
+            "must be at least 2, as it counts the cell itself, got 1",
             parameter="n_neighbors",
             value=n_neighbors,
         )

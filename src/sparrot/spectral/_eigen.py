@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
-from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, warn
+from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
@@ -62,8 +62,8 @@ def announce_pieces(labels: IntArray, components: str) -> None:
     if len(sizes) == 1 or components not in ("warn", "error"):
         return
     problem = (
-        f"the graph has {len(sizes)} components, the largest of {sizes[0]} points, and as many "
-        "eigenvalues 1: the leading eigenvectors only tell the components apart"
+        f"the graph has {len(sizes)} components, the largest of {counted(sizes[0], 'point')}, and "
+        "as many eigenvalues 1: the leading eigenvectors only tell the components apart"
     )
     remedy = (_LARGER, _FLOOR, "pass {components='largest'} or {components='each'}")
     if components == "error":

@@ -8,20 +8,20 @@ import pytest
 
 import sparrot
 from sparrot._files import whole_file
+from sparrot.cli import main
 from sparrot.cli._output import (
     AFFINITIES,
     RECORDS,
     TABLES,
-    Table,
     check_targets,
     coordinates,
-    edges,
     require_other_file,
     require_same_cells,
     require_writable,
     write_result,
     write_results,
 )
+from sparrot.io._formats import Table, read_names
 
 Y = np.random.default_rng(0).standard_normal((40, 2))
 TABLE = coordinates(Y, "map")
@@ -62,7 +62,7 @@ def test_affinities_are_read_back_to_the_last_bit(suffix, tmp_path):
 
 def test_edges_in_text_have_whole_numbers_for_points(tmp_path):
     with whole_file(tmp_path / "edges.csv") as path:
-        write_result(edges(sparrot.qot(np.array([[0.0], [1.0]]))), path)
+        write_result(sparrot.qot(np.array([[0.0], [1.0]])), path)
     assert (tmp_path / "edges.csv").read_text() == "i,j,weight\n0,1,1.0\n1,0,1.0\n"
 
 
@@ -148,6 +148,28 @@ def test_an_affinity_in_a_new_file_of_cells_has_their_names(tmp_path):
     assert sparrot.load(options.output).kind == "qot"
 
 
+@pytest.mark.parametrize("source", [".csv", ".h5ad"])
+def test_names_go_along_from_points_over_an_affinity_to_results(source, tmp_path):
+    options = asked(tmp_path, source=f"points{source}")
+    write_named(options.path)
+    affinity = tmp_path / "a.npz"
+    assert main(["affinity", str(options.path), "-o", str(affinity), "-q"]) == 0
+    assert sparrot.load(affinity).kind == "qot"
+    for suffix in (".csv", ".parquet", ".h5ad", ".npz"):
+        result = tmp_path / f"labels{suffix}"
+        for command in ("cluster", "embed"):
+            assert main([command, str(affinity), "-o", str(result), "-q"]) == 0
+            assert (read_names if suffix == ".npz" else names_in)(result) == CALLED
+            result.unlink()
+
+
+def test_names_of_something_else_are_not_those_of_the_points(tmp_path):
+    options = asked(tmp_path, "result.csv", source="points.npz")
+    np.savez(options.path, X=Y, names=["height", "width"])
+    write_results(options, TABLE, lambda: None)
+    assert options.output.read_text().startswith("map_1,map_2\n")
+
+
 def test_mere_counts_are_no_names_and_edges_have_none(tmp_path):
     options = asked(tmp_path, "result.csv", source="points.csv")
     pd.DataFrame(Y, columns=["a", "b"]).to_csv(options.path)
@@ -162,9 +184,9 @@ def test_complaints_come_before_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.csv").mkdir()
     for target, complaint in (
-        ("x.txt", "written to .npy .npz"),
+        ("x.txt", "output must end in .npy .npz"),
         ("folder.csv", "is a folder"),
-        ("file/x.csv", "cannot write to"),
+        ("file/x.csv", "is not a folder"),
     ):
         with pytest.raises(sparrot.InvalidInputError, match=complaint):
             require_writable(tmp_path / target, TABLES)
@@ -178,7 +200,7 @@ def test_the_error_is_about_the_flag_of_the_target(tmp_path):
         (asked(tmp_path, "x.txt"), "output"),
         (asked(tmp_path, plot="x.npy"), "plot"),
     ):
-        with pytest.raises(sparrot.InvalidInputError, match="is written to") as error:
+        with pytest.raises(sparrot.InvalidInputError, match="must end in") as error:
             check_targets(options, TABLES)
         assert error.value.parameter == flag
 

@@ -118,7 +118,7 @@ def test_bad_arguments_are_named(call, message):
 
 
 def test_a_barycenter_that_does_not_converge_is_an_error_with_the_result():
-    with pytest.raises(sparrot.NotConvergedError, match="after 1 iterations") as caught:
+    with pytest.raises(sparrot.NotConvergedError, match="after 1 iteration;") as caught:
         barycenter(H, [bump(20), bump(80)], [1, 1], tol=1e-12, max_iter=1)
     assert caught.value.result.sum() == pytest.approx(1)
 

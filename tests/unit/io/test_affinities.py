@@ -100,7 +100,7 @@ def test_truncated_and_missing_files_are_errors(tmp_path, suffix):
         path.write_bytes(whole[:length])
         with pytest.raises(InvalidInputError, match="not a whole"):
             sparrot.load(path)
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         sparrot.load(tmp_path / f"b{suffix}")
 
 
@@ -132,7 +132,7 @@ def test_an_existing_h5ad_file_keeps_what_it_has(tmp_path):
     assert_same(a, sparrot.load(path, key="sparrot"))
     with pytest.raises(InvalidInputError, match=r"2 affinities of sparrot \(.*\); name one"):
         sparrot.load(path)
-    with pytest.raises(InvalidInputError, match="60 cells and the affinity 50 points"):
+    with pytest.raises(InvalidInputError, match="60 cells, and there are 50 points"):
         sparrot.save(sparrot.qot(X[:50]), path)
     assert np.array_equal(anndata.read_h5ad(path).X, X)
 
@@ -167,7 +167,9 @@ def test_wrong_arguments_are_named(tmp_path):
 @pytest.mark.parametrize("name", ["a.npz", "a.h5ad"])
 def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, name):
     a = sparrot.qot(np.random.default_rng(0).standard_normal((20, 3)))
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*typo to save into"):
+    with pytest.raises(
+        FileNotFoundError, match=r"path is in the folder .*typo, which does not exist"
+    ):
         sparrot.save(a, tmp_path / "typo" / name)
     assert not list(tmp_path.iterdir())
 
@@ -215,6 +217,6 @@ def test_a_representation_that_is_not_the_data_is_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="X is not the data of this affinity"):
         sparrot.save(a, path, use_rep="X")
     with pytest.raises(
-        InvalidInputError, match=r"use_rep must be 'X' or .* got 'X_pca', and .* has X$"
+        InvalidInputError, match=r"use_rep must be 'X' or .* got 'X_pca', and .* has X; name one"
     ):
         sparrot.save(a, path, use_rep="X_pca")

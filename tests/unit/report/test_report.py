@@ -1,6 +1,8 @@
 import json
 from base64 import b64decode
 from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -40,6 +42,12 @@ class Reader(HTMLParser):
             self.scripts.append(data)
 
 
+def rendered(summary, **options):
+    with TemporaryDirectory() as folder:
+        sparrot.report.write_report(f"{folder}/report.html", summary, **options)
+        return Path(folder, "report.html").read_text(encoding="utf-8")
+
+
 def content(page):
     return json.loads(Reader(page).scripts[0])
 
@@ -49,7 +57,7 @@ def numbers(array):
 
 
 def test_the_page_needs_nothing_else(summary):
-    tags = Reader(sparrot.report.render(summary)).tags
+    tags = Reader(rendered(summary)).tags
     assert not [tag for tag, attrs in tags if {"src", "href", "srcset"} & attrs.keys()]
     policy = next(attrs["content"] for _, attrs in tags if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
@@ -57,7 +65,7 @@ def test_the_page_needs_nothing_else(summary):
 
 
 def test_the_page_says_what_the_summary_says(summary):
-    data = content(sparrot.report.render(summary, title="t", layouts={"plane": X[:, :2]}))
+    data = content(rendered(summary, title="t", layouts={"plane": X[:, :2]}))
     assert data["chosen"] == 1
     assert data["title"] == "t"
     for said, step in zip(data["steps"], summary.steps, strict=True):
@@ -70,7 +78,7 @@ def test_the_page_says_what_the_summary_says(summary):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_from_the_data_comes_back_as_it_was_and_ends_nothing(summary, text):
-    page = sparrot.report.render(
+    page = rendered(
         summary,
         names=[text] * 80,
         columns={text: [text, "b"] * 40},
@@ -78,7 +86,7 @@ def test_text_from_the_data_comes_back_as_it_was_and_ends_nothing(summary, text)
         title=text,
         load=[f"X = {text!r}"],
     )
-    plain = sparrot.report.render(summary)
+    plain = rendered(summary)
     assert [tag for tag, _ in Reader(page).tags] == [tag for tag, _ in Reader(plain).tags]
     assert Reader(page).scripts[1] == Reader(plain).scripts[1]
     data = content(page)
@@ -91,7 +99,7 @@ def test_the_lines_on_the_page_make_it_again(summary, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", X)
     load = ['X = np.load("points.npy")', "names = list(range(80))"]
-    first = sparrot.report.render(summary, names=list(range(80)), load=load)
+    first = rendered(summary, names=list(range(80)), load=load)
     for step, said in zip(summary.steps, content(first)["steps"], strict=True):
         names = {}
         exec(said["code"], names)
@@ -105,7 +113,7 @@ def test_the_lines_on_the_page_make_it_again(summary, tmp_path, monkeypatch):
 
 def test_what_differs_from_the_default_is_in_the_lines():
     s = sparrot.summarize(X, metric="cosine", tol=1e-6, each_side=1, span=2.0, search="auto")
-    code = content(sparrot.report.render(s))["steps"][0]["code"]
+    code = content(rendered(s))["steps"][0]["code"]
     assert "sparrot.qot(X, eps=0.5, metric='cosine', tol=1e-06, search='auto')" in code
     assert "each_side=1, span=2.0" in code
 
@@ -172,7 +180,7 @@ def test_numbers_that_are_declared_categories_get_a_legend(entries):
 def test_a_layout_with_a_hole_is_left_out_and_the_page_says_so(summary):
     broken = X[:, :2].copy()
     broken[3, 1] = np.nan
-    page = sparrot.report.render(summary, layouts={"X_umap": broken, "plane": X[:, :2]})
+    page = rendered(summary, layouts={"X_umap": broken, "plane": X[:, :2]})
     data = content(page)
     assert [layout["name"] for layout in data["layouts"]] == ["plane"]
     (note,) = data["notes"]
@@ -218,5 +226,5 @@ def test_a_report_appears_whole_or_not_at_all(summary, tmp_path):
 )
 def test_what_does_not_fit_the_points_is_refused(summary, parameter, value, complaint):
     with pytest.raises(sparrot.InvalidInputError, match=f"^{parameter} .*{complaint}") as caught:
-        sparrot.report.render(summary, **{parameter: value})
+        rendered(summary, **{parameter: value})
     assert (caught.value.parameter, caught.value.value) == (parameter, value)

@@ -378,7 +378,7 @@ def test_the_start_of_a_layout_is_named(done):
     [
         ({"use_rep": "X_scvi"}, r"use_rep must be .*obsm \(there are none\), got 'X_scvi'"),
         ({"layer": "raw"}, r"layer must be .*layers \(there are none\), got 'raw'"),
-        ({"layer": "raw", "use_rep": "X"}, "not both"),
+        ({"layer": "raw", "use_rep": "X"}, "only one can be given"),
         ({"n_neighbors": 1}, "at least 2"),
         ({"n_neighbors": 500}, "from 1 to 120"),
         ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
@@ -401,7 +401,7 @@ def test_wrong_arguments_are_named(options, message):
 def test_tools_without_a_graph_say_what_to_run():
     with pytest.raises(InvalidInputError, match=r"run sparrot\.sc\.neighbors"):
         sparrot.sc.diffmap(cloud())
-    with pytest.raises(InvalidInputError, match=r"holds 0 .* sparrot\.sc\.neighbors \(and not sc"):
+    with pytest.raises(InvalidInputError, match=r"holds no .* sparrot\.sc\.neighbors \(and not sc"):
         sparrot.sc.affinity(cloud())
     with pytest.raises(InvalidInputError, match="only \\[\\]"):
         sparrot.sc.affinity(cloud(), "mine")
@@ -418,7 +418,7 @@ def test_what_is_no_anndata_is_named():
 def test_few_cells_get_what_there_is_and_a_word_about_it(caplog, n):
     adata = cloud(n)
     sparrot.sc.neighbors(adata)
-    assert "only" in caplog.text
+    assert "too few" in caplog.text
     assert adata.uns["neighbors"]["params"]["n_neighbors"] == min(n, 15)
     assert adata.obsp["connectivities"].sum(axis=1) == pytest.approx(np.ones((n, 1)), abs=1e-8)
     with pytest.raises(InvalidInputError):
@@ -452,7 +452,7 @@ def test_a_graph_of_an_old_file_is_found(pbmc):
     assert "connectivities_key" not in pbmc.uns["neighbors"]
     adata = sparrot.sc.diffmap(pbmc, n_comps=4, copy=True)
     assert adata.obsm["X_diffmap"].shape == (700, 4)
-    with pytest.raises(InvalidInputError, match=r"no graph under uns\['mine'\]"):
+    with pytest.raises(InvalidInputError, match=r"the key of a graph in uns, got 'mine'"):
         sparrot.sc.diffmap(pbmc, neighbors_key="mine")
 
 
@@ -633,7 +633,7 @@ def test_what_is_not_finite_is_named_by_its_place(form):
     with pytest.raises(InvalidInputError, match=r"adata\.layers\['counts'\] has 1 .* column '2'"):
         sparrot.sc.neighbors(wide, layer="counts")
     del bad.obsm["X_pca"]
-    with pytest.raises(InvalidInputError, match=r"adata\.X has 1 entries .* column '2'"):
+    with pytest.raises(InvalidInputError, match=r"adata\.X has 1 non-finite entry, .* column '2'"):
         sparrot.sc.neighbors(bad)
     bad.var["highly_variable"] = np.arange(60) != 2
     sparrot.sc.neighbors(bad, n_pcs=10)  # PCA passes that column over
@@ -648,7 +648,7 @@ def test_a_graph_of_scanpy_takes_the_place_of_ours_and_the_other_way_round(pbmc)
         sparrot.sc.diffmap(cells)
     assert (adata.obsp["connectivities"] != theirs.obsp["connectivities"]).nnz == 0
     assert np.array_equal(adata.obsm["X_diffmap"], theirs.obsm["X_diffmap"])
-    with pytest.raises(InvalidInputError, match="holds 0 affinities"):
+    with pytest.raises(InvalidInputError, match="holds no affinity"):
         sparrot.sc.affinity(adata)
     sparrot.sc.neighbors(adata, perplexity=20, use_rep="X_pca")
     assert sparrot.sc.affinity(adata).check(adata.obsm["X_pca"]).violation <= 1e-9

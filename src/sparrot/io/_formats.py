@@ -1,0 +1,277 @@
+"""The formats by their endings: points and names of rows are read, tables written.
+
+`FORMATS` lists the endings, and what reads and writes each: to add a format, write a module with a
+`read_matrix` (and a `read_names`, if its rows can have names; and a `write_table`, if results can
+go there) and add a line.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sparrot._extras import load_extra
+from sparrot._validation import as_array, not_whole, require_file
+from sparrot.errors import InvalidInputError, counted
+from sparrot.io import _h5ad, _matrix_market, _npz, _parquet, _text
+
+_log = logging.getLogger(__name__)
+
+
+def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> Any:
+    """Read points from a file, in the format that its ending names.
+
+    Parameters
+    ----------
+    path : one of
+
+        * `.npy`: a matrix;
+        * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
+          of `scipy.sparse.save_npz`, in any of its formats, is read as such;
+        * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
+          column of row names. The first column is row names if it is not numbers, or if the header
+          has no name for it. A first line 0, 1, 2, ... is a header;
+        * `.parquet`: all columns but the index must be numbers (extra `parquet`);
+        * `.h5ad`: `X`, or what `array` names: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
+        * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
+          columns, transpose those.
+    array : which matrix, for `.npz` and `.h5ad`.
+
+    Returns
+    -------
+    array or csr_array
+        Of float32 or float64, finite; sparse where the file is sparse. Every affinity takes either.
+
+    Examples
+    --------
+    >>> import sparrot, tempfile
+    >>> path = tempfile.mkdtemp() + "/cells.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
+    >>> sparrot.read_points(path)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    source = Path(path)
+    points = _finite(read_matrix(source, array), source)
+    _log.info("read %d points with %d features from %s", *points.shape, source)
+    return points
+
+
+def read_matrix(source: Path, array: str | None = None) -> Any:
+    """The same, but its entries need not be finite.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npy"
+    >>> np.save(path, [[1.0, np.nan]])
+    >>> read_matrix(path)
+    array([[ 1., nan]])
+    """
+    chosen = FORMATS.get(_ending(source))
+    if chosen is None:
+        raise InvalidInputError(
+            f"must end in {' '.join(FORMATS)} for points, got {str(source)!r}",
+            parameter="path",
+            value=source,
+            remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
+        )
+    require_file(source)
+    if array is None:
+        points = chosen.read_matrix(source)
+    elif chosen.several:
+        points = chosen.read_matrix(source, array)
+    else:
+        several = " and ".join(ending for ending, each in FORMATS.items() if each.several)
+        raise InvalidInputError(
+            f"is for {several} files, and the file is {str(source)!r}",
+            parameter="array",
+            value=array,
+            remedy="leave it out",
+        )
+    if points.ndim != 2 or points.dtype.kind not in "buif":
+        raise InvalidInputError(
+            f"{source} must hold a matrix of numbers, one row a point, but has shape "
+            f"{points.shape} of {points.dtype}",
+            parameter="path",
+            value=source,
+            remedy="write one row a point, with numbers only",
+        )
+    return csr_array(points) if issparse(points) else points
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str] | None:
+    """The names of the rows of a file; None if it has none, or if they just count 0, 1, 2, ...
+
+    Parameters
+    ----------
+    path : in text files the first column, where `read_points` takes it for names; in `.parquet`
+        files the index, in `.h5ad` files the names of the cells, in `.npz` files the words in
+        the array `names`. Others have no names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/cells.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
+    >>> read_names(path)
+    ['a', 'b']
+    """
+    source = Path(path)
+    chosen = FORMATS.get(_ending(source))
+    names = None if chosen is None or chosen.read_names is None else chosen.read_names(source)
+    return None if names is None or names == [str(k) for k in range(len(names))] else names
+
+
+def _ending(source: Path) -> str:
+    """The suffix in small letters, with the one before `.gz`."""
+    suffixes = [suffix.lower() for suffix in source.suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
+def _finite(points: Any, source: Path) -> Any:
+    """Finite numbers of float32 or float64."""
+    if not issparse(points):
+        return as_array(points, str(source))
+    dtype = np.float32 if points.dtype == np.float32 else np.float64
+    points = csr_array(points, dtype=dtype)
+    bad = int(np.count_nonzero(~np.isfinite(points.data)))
+    if bad:
+        raise InvalidInputError(
+            f"{source} has {counted(bad, 'non-finite entry', 'non-finite entries')}",
+            parameter="path",
+            value=source,
+            remedy="drop or impute them",
+        )
+    return points
+
+
+def _read_npy(source: Path) -> Any:
+    try:
+        return np.load(source, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise not_whole(source, "a whole .npy file of numbers", error) from error
+
+
+def _write_npy(table: Table, target: Path) -> None:
+    np.save(target, table.values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns with names, and where they belong in an AnnData.
+
+    Attributes
+    ----------
+    columns : (n,) numbers each, by name.
+    place : as in `"obsm/X_tsne"` or `"obs/cluster"`; the last part names the array in a `.npz`.
+        Without a place the rows are not points, and each column is an array of its own there.
+    names : of the points, if they have any: a first column without a heading.
+
+    Examples
+    --------
+    >>> Table({"x": [1, 2], "y": [3, 4]}, "obsm/X_map").values
+    array([[1, 3],
+           [2, 4]])
+    """
+
+    columns: Mapping[str, Any]
+    place: str = ""
+    names: Sequence[str] | None = None
+
+    @property
+    def values(self) -> Any:
+        """All columns as a matrix, or a column of obs as it is."""
+        if self.place.startswith("obs/"):
+            return np.asarray(*self.columns.values())
+        return np.column_stack(list(self.columns.values()))
+
+
+def write_table(table: Table, target: Path) -> None:
+    """Write a table in the format that the ending names; a `.h5ad` file must be there already.
+
+    A failure may leave half of it: give a path of `whole_file`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_table(Table({"x": [1, 2]}, names=["a", "b"]), path)
+    >>> path.read_text()
+    ',x\\na,1\\nb,2\\n'
+    """
+    chosen = FORMATS.get(_ending(target))
+    if chosen is None or chosen.write_table is None:
+        raise InvalidInputError(
+            f"cannot hold a table, got {str(target)!r}",
+            parameter="path",
+            value=target,
+            remedy=f"take a file that ends in {' '.join(written_formats())}",
+        )
+    chosen.write_table(table, target)
+
+
+def written_formats() -> tuple[str, ...]:
+    """The endings of files to which tables are written."""
+    return tuple(ending for ending, each in FORMATS.items() if each.write_table is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format.
+
+    Attributes
+    ----------
+    read_matrix : reads the points.
+    read_names : reads the names of the rows, or None for what is not named.
+    write_table : writes a `Table`.
+    several : whether a file holds several matrices, of which one is chosen.
+    needs : a package that must be there, and the extra that brings it.
+    """
+
+    read_matrix: Callable[..., Any]
+    read_names: Callable[[Path], list[str] | None] | None = None
+    write_table: Callable[[Table, Path], None] | None = None
+    several: bool = False
+    needs: tuple[str, str] | None = None
+
+    def require(self) -> None:
+        """Raise if the package is missing."""
+        if self.needs is not None:
+            load_extra(*self.needs)
+
+
+_ZIPPED_TEXT = Format(_text.read_matrix, _text.read_names)
+_TEXT = Format(_text.read_matrix, _text.read_names, _text.write_table)
+FORMATS = {
+    ".npy": Format(_read_npy, None, _write_npy),
+    ".npz": Format(_npz.read_matrix, _npz.read_names, _npz.write_table, several=True),
+    ".csv": _TEXT,
+    ".tsv": _TEXT,
+    ".csv.gz": _ZIPPED_TEXT,
+    ".tsv.gz": _ZIPPED_TEXT,
+    ".parquet": Format(
+        _parquet.read_matrix,
+        _parquet.read_names,
+        _parquet.write_table,
+        needs=("pyarrow.parquet", "parquet"),
+    ),
+    ".h5ad": Format(
+        _h5ad.read_matrix,
+        _h5ad.read_names,
+        _h5ad.write_table,
+        several=True,
+        needs=("anndata", "scanpy"),
+    ),
+    ".mtx": Format(_matrix_market.read_matrix, None, _matrix_market.write_table),
+    ".mtx.gz": Format(_matrix_market.read_matrix),
+}
