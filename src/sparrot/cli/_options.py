@@ -12,6 +12,19 @@ from typing import Any
 
 from sparrot.affinity._kinds import kinds
 
+# Metrics that the shell completes; scikit-learn has more.
+METRICS = (
+    "sqeuclidean",
+    "cosine",
+    "precomputed",
+    "euclidean",
+    "manhattan",
+    "chebyshev",
+    "correlation",
+    "braycurtis",
+    "canberra",
+    "hamming",
+)
 # Flags for which Python has more names than one, depending on the kind of affinity.
 OTHER_NAMES = {"eps": "bandwidth", "k": "n_neighbors"}
 POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx"
@@ -98,11 +111,12 @@ def add_scale(parser: Any, default: str = "1") -> None:
 
 def add_cost(parser: Any, threads: str = "all cores") -> None:
     """The metric, and threads."""
-    parser.add_argument(
+    metric = parser.add_argument(
         "--metric",
         metavar="NAME",
         help="sqeuclidean (default), cosine, precomputed, or any of scikit-learn's",
     )
+    metric.completer = lambda **_: METRICS
     add_jobs(parser, f"threads (default: {threads})")
 
 

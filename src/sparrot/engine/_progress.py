@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from sparrot.errors import InvalidInputError
 
 DELAY = 2.0  # seconds of work that need no bar
 _INTERVAL = 0.1  # seconds between drawings
+_LINE_INTERVAL = 10.0  # seconds between lines, in a file
 _WITH_BAR, _TEXT_ONLY = "{desc} |{bar}| {elapsed}", "{desc}, {elapsed}"
 
 
@@ -82,7 +84,7 @@ def as_progress(progress: Any) -> AbstractContextManager[ProgressCallback]:
 
 
 class ProgressBar:
-    """A progress bar on stderr, or a widget in a notebook, by tqdm.
+    """A progress bar on stderr, or a widget in a notebook, by tqdm; in a file, a line now and then.
 
     It is a callback for `progress=` and a context manager. Work that takes less than `delay` leaves
     no trace, and no bar stays behind when work ends or fails.
@@ -157,20 +159,25 @@ class ProgressBar:
         if self._disable or self._over.is_set():
             return
         if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(
-                total=1.0,  # the part of a stage, for stages differ in their totals
-                file=self._file,
-                leave=False,
-                delay=self._delay,
-                mininterval=_INTERVAL,
-                miniters=0,
-                dynamic_ncols=True,
-            )
+            self._bar = self._new_bar()
         self._bar.bar_format = _WITH_BAR if total else _TEXT_ONLY
         self._bar.set_description_str(text, refresh=False)
         self._part = done / total if total else 0.0
+
+    def _new_bar(self) -> Any:
+        if self._file is None and not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            return _Lines(self._delay)
+        from tqdm.auto import tqdm
+
+        return tqdm(
+            total=1.0,  # the part of a stage, for stages differ in their totals
+            file=self._file,
+            leave=False,
+            delay=self._delay,
+            mininterval=_INTERVAL,
+            miniters=0,
+            dynamic_ncols=True,
+        )
 
     def _draw(self) -> None:
         """Draw, unless it is too early or the bar was drawn just now."""
@@ -196,6 +203,30 @@ class ProgressBar:
                 self._bar.n = self._bar.n if failed else self._bar.total
                 self._bar.close()
             self._bar, self._drawn = None, False
+
+
+class _Lines:
+    """The text of a bar as a line on stderr now and then, where stderr is no terminal."""
+
+    total = 1.0
+
+    def __init__(self, delay: float) -> None:
+        self.n, self.bar_format = 0.0, ""
+        self._text, self._next = "", time.monotonic() + delay
+
+    def set_description_str(self, text: str, refresh: bool) -> None:
+        self._text = text
+
+    def update(self, part: float) -> bool:
+        """Write the text if it is time to; False, as there is no bar to write above."""
+        if time.monotonic() >= self._next:
+            sys.stderr.write(f"sparrot: {self._text}\n")
+            sys.stderr.flush()
+            self._next = time.monotonic() + _LINE_INTERVAL
+        return False
+
+    def close(self) -> None:
+        """Nothing is to be taken away."""
 
 
 def begins_pass(last: Progress | None, report: Progress) -> bool:

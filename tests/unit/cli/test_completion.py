@@ -18,6 +18,8 @@ OFFERED = [
     ("sparrot re", "report reproduce"),
     ("sparrot affinity --kind e", "eot epanechnikov"),
     ("sparrot embed --kind m", ""),
+    ("sparrot affinity --metric c", "canberra chebyshev correlation cosine"),
+    ("sparrot path points.npy --metric p", "precomputed"),
     ("sparrot embed --method diffusion --kind t", "tsallis"),
     ("sparrot cluster points.npy --cl", "--clusters"),
     ("sparrot reproduce sp", "sphere spiral spiral-dimensions"),

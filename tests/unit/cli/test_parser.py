@@ -8,6 +8,7 @@ import pytest
 import sparrot
 from sparrot.affinity._kinds import KINDS, Kind
 from sparrot.cli import COMMANDS, main, parse
+from sparrot.cli._options import METRICS
 from sparrot.engine import Threads
 
 
@@ -130,6 +131,13 @@ def test_help_and_completion_wait_for_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_that_a_shell_completes_is_known(metric):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    given = ((X[:, None] - X) ** 2).sum(2) if metric == "precomputed" else X
+    assert sparrot.knn(given, 3, metric=metric).metric == metric
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -30,6 +30,11 @@ def on_screen(stream):
     return line.rstrip()
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 def slowly(bar, *reports):
     """Give the bar each report when it is ready to draw again."""
     for report in reports:
@@ -52,7 +57,8 @@ def test_a_function_of_the_caller_is_called_as_it_is():
     assert seen == [Progress("newton", 100, 1)]
 
 
-def test_true_is_a_bar_on_stderr_after_two_seconds(capsys):
+def test_true_is_a_bar_on_stderr_after_two_seconds(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with as_progress(True) as report:
         assert isinstance(report, ProgressBar)
         slowly(report, Progress("screening", 100, 1, 4))
@@ -62,6 +68,19 @@ def test_true_is_a_bar_on_stderr_after_two_seconds(capsys):
         said = capsys.readouterr()
         assert said.out == ""
         assert "screening pass 1, 2/4 tiles" in said.err
+
+
+def test_a_file_gets_a_line_now_and_then_and_no_bar(capsys, monkeypatch):
+    monkeypatch.setattr("sparrot.engine._progress._LINE_INTERVAL", 0.2)
+    with ProgressBar(delay=0.2) as bar:
+        for done in range(60):
+            bar(Progress("newton", 100, done + 1))
+            time.sleep(0.01)
+    said = capsys.readouterr().err
+    assert "\r" not in said
+    lines = said.splitlines()
+    assert 1 <= len(lines) <= 4
+    assert all(line.startswith("sparrot: newton on 100 points, step ") for line in lines)
 
 
 @pytest.mark.parametrize("wrong", ["yes", 1, 0.5, []])
@@ -174,7 +193,7 @@ def test_a_bar_of_stages_is_not_drawn_by_the_thread_that_may_be_interrupted(monk
 
 
 def test_lines_are_written_above_the_bar(monkeypatch):
-    stream = io.StringIO()
+    stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     with ProgressBar(delay=AT_ONCE) as bar:
         bar.stage("affinity")
@@ -186,7 +205,7 @@ def test_lines_are_written_above_the_bar(monkeypatch):
 
 
 def test_a_result_on_stdout_waits_for_the_bar_to_go(monkeypatch):
-    terminal = io.StringIO()  # both streams end on the same screen
+    terminal = Terminal()  # both streams end on the same screen
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(sys, "stdout", terminal)
     with ProgressBar(delay=AT_ONCE) as bar:
@@ -197,7 +216,7 @@ def test_a_result_on_stdout_waits_for_the_bar_to_go(monkeypatch):
 
 
 def test_lines_before_the_bar_do_not_draw_it(monkeypatch):
-    stream = io.StringIO()
+    stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     with ProgressBar(delay=60) as bar:
         bar.stage("affinity")
