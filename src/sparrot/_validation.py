@@ -109,7 +109,7 @@ def _refuse_other_things(X: Any, name: str) -> None:
             "is None",
             parameter=name,
             value=X,
-            remedy="pass a matrix of numbers, one row a point",
+            remedy="pass a matrix of numbers, one row per point",
         )
     if isinstance(X, (str, os.PathLike)):
         raise InvalidInputError(
@@ -184,11 +184,11 @@ def _no_matrix(X: Any, name: str, error: Exception) -> InvalidInputError:
         )
     problem, remedy = f"of shape {shape} is no matrix of numbers: {error}", ""
     if len(shape) > 2:
-        problem = f"must be a matrix, one row a point, got {len(shape)} dimensions: {shape}"
+        problem = f"must be a matrix, one row per point, got {len(shape)} dimensions: {shape}"
         X_ = literal(name)
         remedy = f"{X_}.reshape(len({X_}), -1) has one row for each of {shape[0]}"
     elif len(shape) < 2:
-        problem = f"must be a matrix, one row a point, got shape {shape}. Reshape your data"
+        problem = f"must be a matrix, one row per point, got shape {shape}. Reshape your data"
         X_ = literal(name)
         remedy = f"{X_}.reshape(-1, 1) if it is one feature, {X_}.reshape(1, -1) if it is one point"
     elif np.iscomplexobj(X):
@@ -349,7 +349,7 @@ def as_potential(u: Any, n: int) -> FloatArray:
         potential = np.full(1, np.nan)
     if potential.shape != (n,) or not np.isfinite(potential).all():
         raise InvalidInputError(
-            f"must be {n} finite numbers, one a point, got shape {potential.shape}",
+            f"must be {n} finite numbers, one per point, got shape {potential.shape}",
             parameter="potential",
             value=potential.shape,
             remedy="pass the `potential` of an earlier result on the same points",

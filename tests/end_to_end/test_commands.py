@@ -366,16 +366,16 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
     ("arguments", "code", "complaint"),
     [
         (["affinity", "missing.npy"], 2, "FILE missing.npy does not exist; check the spelling"),
-        (["affinity", "points.txt"], 2, "FILE must end in .npy .npz .csv"),
+        (["affinity", "points.txt"], 2, "FILE points.txt does not exist"),
         (["affinity", "nan.csv"], 2, "drop or impute"),
         (["affinity", "points.npy", "--eps", "-1"], 2, "eps must be positive"),
         (["affinity", "points.npy", "--eps", "joined"], 2, "'connected'"),
         (["affinity", "points.npy", "--metric", "miles"], 2, "'cosine'"),
-        (["affinity", "points.npy", "-o", "a.npy"], 2, "--output must end in .npz .csv"),
+        (["affinity", "points.npy", "-o", "a.npy"], 2, "--output must end in .npz, .csv"),
         (["embed", "points.npy", "-o", "points.npy"], 2, "is the input, and would be lost"),
         (["affinity", "points.npy", "-o", "a.npz", "--checkpoint", "a.npz"], 2, "name two files"),
         (["embed", "points.npy", "--affinity", "sparrot"], 2, "--affinity is for .h5ad files"),
-        (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png .pdf .svg"),
+        (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png, .pdf, .svg"),
         (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),
         (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),
         (["embed", "points.npy", "--components", "1", "--plot", "a.png"], 2, "--components 2"),
@@ -454,7 +454,7 @@ def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypa
     monkeypatch.setattr("sparrot.io._matrix_market.mmwrite", write_slowly)
     before = signal.getsignal(signal.SIGTERM)
     assert main(["affinity", str(points), "-q", "-o", str(tmp_path / "a.mtx")]) == 143
-    assert capsys.readouterr().err == "sparrot: terminated; no file was left half written\n"
+    assert capsys.readouterr().err == "sparrot: terminated; no half-written file is left\n"
     assert list(tmp_path.iterdir()) == [points]
     assert signal.getsignal(signal.SIGTERM) == before
 
@@ -485,7 +485,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, reports, monke
         patched.setattr(Checkpoint, "save", save_and_interrupt)
         assert main([*map(str, asked), "--checkpoint", str(checkpoint)]) == 130
     assert capsys.readouterr().err.endswith(
-        f"interrupted; no file was left half written; {checkpoint} holds what was found, and the "
+        f"interrupted; no half-written file is left; {checkpoint} holds what was found, and the "
         "same command goes on from it\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["held", "points.npy"]
@@ -518,7 +518,7 @@ def test_an_interrupted_run_leaves_nothing_and_draws_no_bar_into_a_pipe(long_wor
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
     assert running.returncode == 130
-    assert rest.endswith("sparrot: interrupted; no file was left half written\n")
+    assert rest.endswith("sparrot: interrupted; no half-written file is left\n")
     assert all(line.startswith("sparrot: ") for line in rest.splitlines())  # and no bar
     assert list(tmp_path.iterdir()) == []
 
@@ -539,5 +539,5 @@ def test_a_terminal_gets_a_bar(long_work, tmp_path):
         pass
     assert running.wait(timeout=60) == 130
     assert re.search(r"\rscreening pass \d+, \d+/\d+ tiles", said)
-    assert said.endswith("\rsparrot: interrupted; no file was left half written\r\n")
+    assert said.endswith("\rsparrot: interrupted; no half-written file is left\r\n")
     os.close(ours)

@@ -81,7 +81,7 @@ def test_lines_that_make_the_page_again_have_no_layouts_where_there_are_none(tmp
     [
         (["points.npy", "--eps", "-1"], "eps must be positive"),
         (["points.npy", "--array", "X"], "--array is for .npz and .h5ad files"),
-        (["points.txt"], "FILE must end in .npy .npz"),
+        (["points.txt"], "FILE points.txt does not exist"),
         (["missing.npy"], "FILE missing.npy does not exist"),
         (["broken.npy"], "not a whole .npy file"),
         (["points.npy", "--tol", "0"], "--tol must be positive"),

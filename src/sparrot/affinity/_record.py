@@ -142,7 +142,7 @@ def require_rows(record: Mapping[str, Any], matrix: Any, source: str) -> None:
 
 
 def _vector(stored: Any, n: int, source: str, name: str) -> FloatArray | None:
-    """One number a point, read-only as in every affinity; None if there is none."""
+    """One number per point, read-only as in every affinity; None if there is none."""
     if stored is None:
         return None
     if np.shape(stored) != (n,):

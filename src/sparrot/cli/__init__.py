@@ -76,7 +76,7 @@ def make_parser() -> ArgumentParser:
     parser = _Parser(
         prog="sparrot",
         description="Sparse bistochastic affinities by regularized optimal transport.",
-        epilog=f"exit codes: {EXIT_CODES}\n"
+        epilog=f"exit codes: {EXIT_CODES}\n\n"
         "examples:\n  sparrot demo\n  sparrot affinity cells.h5ad --array obsm/X_pca "
         "--perplexity 30 -o affinity.npz\n"
         "  sparrot cluster affinity.npz --clusters 5 -o labels.csv",

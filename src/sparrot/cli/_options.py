@@ -27,12 +27,12 @@ METRICS = (
 )
 # Flags for which Python has more names than one, depending on the kind of affinity.
 OTHER_NAMES = {"eps": "bandwidth", "k": "n_neighbors"}
-POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx"
+POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx (text also as .gz)"
 _TABLES = ".npy, .npz, .csv, .tsv, .parquet, .mtx or .h5ad (which keeps what it has)"
 
 
 def add_command(commands: Any, name: str, help_: str, description: str, *examples: str) -> Any:
-    """A command with examples of its use; the options that are parsed know its parser."""
+    """A command with examples; the parsed options hold its parser."""
     lines = "\n".join(f"  sparrot {name} {example}".rstrip() for example in examples)
     parser = commands.add_parser(
         name,
@@ -74,8 +74,8 @@ def add_stored(parser: Any) -> None:
         "--affinity",
         dest="key",
         metavar="KEY",
-        help="take the affinity that a .h5ad file holds under this key of uns (`sparrot affinity` "
-        "writes 'sparrot'), and make none",
+        help="use the affinity that a .h5ad file holds under this key of uns (`sparrot affinity` "
+        "writes 'sparrot') instead of making one",
     )
 
 
@@ -130,10 +130,11 @@ def add_solver(parser: Any, kind: str = "") -> None:
     parser.add_argument(
         "--search",
         choices=("exact", "approximate", "auto"),
-        help=f"{kind}look at all pairs (default) or, for the largest sets, at likely ones",
+        help=f"{kind}look at all pairs (exact, the default), or only at likely ones, for very "
+        "large sets",
     )
     parser.add_argument("--tol", type=float, help="largest error of a row sum (default: 1e-8)")
-    parser.add_argument("--max-iter", type=int, metavar="N", help="most steps of the solver")
+    parser.add_argument("--max-iter", type=int, metavar="N", help="at most N steps of the solver")
 
 
 def add_qot(parser: Any) -> None:
@@ -173,23 +174,23 @@ def add_affinity(
         "--min-neighbors",
         type=float,
         metavar="K",
-        help="qot: the effective number of neighbors that every point has at least, so that "
-        "outliers do not fall apart from the rest; 5 is a good start",
+        help="qot: every point has at least K effective neighbors, so that outliers do not split "
+        "off from the rest; 5 is a good start",
     )
     group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
     group.add_argument(
         "--drop",
         type=float,
         metavar="MASS",
-        help="eot: sparse, without entries that make up at most this mass of a row; its sum is "
-        "then off by that, whatever --tol",
+        help="eot: make it sparse by dropping the smallest entries of each row, up to this mass; "
+        "row sums are then short by as much, whatever --tol",
     )
     group.add_argument(
         "--checkpoint",
         type=Path,
         metavar="FILE",
-        help="qot: save what is found, and go on from it after an interruption, or with another "
-        "eps; the file stays, delete it when done",
+        help="qot: save intermediate results to FILE, and continue from it after an interruption "
+        "or with another eps; delete it when you are done",
     )
     add_solver(group, "qot: ")
 
@@ -202,7 +203,7 @@ def add_output(parser: Any, figure: str, files: str = _TABLES) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help=f"{files}, by its ending; without it: only the summary",
+        help=f"{files}, chosen by the ending; without -o, only the summary is printed",
     )
     group.add_argument("--plot", type=Path, metavar="FILE", help=f"{figure}: .png, .pdf or .svg")
     add_verbosity(group)

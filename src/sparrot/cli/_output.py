@@ -80,7 +80,7 @@ def require_writable(
     kind = ending(target)
     if kind not in kinds:
         raise InvalidInputError(
-            f"must end in {' '.join(kinds)}, got {str(target)!r}{_WHY_NOT.get((kinds, kind), '')}",
+            f"must end in {', '.join(kinds)}, got {str(target)!r}{_WHY_NOT.get((kinds, kind), '')}",
             parameter=parameter,
             value=target,
         )

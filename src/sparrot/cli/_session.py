@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 EXIT_CODES = (
-    "0 fine, 2 bad input, 3 not converged, 130 interrupted, 143 terminated; "
-    "1 is a fault of sparrot itself"
+    "0 fine, 2 bad input, 3 not converged, 130 interrupted, 143 terminated,\n"
+    "1 a fault of sparrot itself"
 )
 
 _QUOTES = "'\""
@@ -203,9 +203,9 @@ def judge(error: BaseException, spell: Spell) -> tuple[int, str]:
     if isinstance(error, NotConvergedError):
         return NOT_CONVERGED, text
     if isinstance(error, Terminated):
-        return TERMINATED, "terminated; no file was left half written"
+        return TERMINATED, "terminated; no half-written file is left"
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "interrupted; no file was left half written"
+        return INTERRUPTED, "interrupted; no half-written file is left"
     if isinstance(error, (SparrotError, MemoryError)):
         return BAD_INPUT, text
     if isinstance(error, OSError):

@@ -52,7 +52,8 @@ def run(options: Namespace, session: Session) -> None:
         if found:
             facts[name], lines[name] = found, ", ".join(found)
     size = path.stat().st_size
-    lines = {"file": f"{path}, {size / 1e6:,.3g} MB"} | lines
+    shown = f"{size / 1e6:,.3g} MB" if size >= 1e6 else f"{size / 1e3:,.3g} kB"
+    lines = {"file": f"{path}, {shown}"} | lines
     session.finish({"input": str(path), "bytes": size} | facts, lines)
 
 

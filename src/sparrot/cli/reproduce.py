@@ -36,9 +36,9 @@ def add_parser(commands: Any) -> None:
     parser = add_command(
         commands,
         "reproduce",
-        "an experiment of the paper: figure, numbers, and its claims with a verdict each",
-        "Runs an experiment of the paper, or all, and holds the paper's claims against\n"
-        "the numbers. An interrupted run of the same code goes on where it stopped.",
+        "an experiment of the paper: figure, numbers, and a verdict on each claim",
+        "Runs an experiment of the paper, or all, and checks the paper's claims against\n"
+        "its numbers. An interrupted run of the same code continues where it stopped.",
         "convergence --quick",
         "all --quick --output out",
     )
@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="a small version, for a first look")
     add_folder(parser, "figures and numbers go")
-    add_jobs(parser, "processes (default: one a core)")
+    add_jobs(parser, "processes (default: one per core)")
     add_verbosity(parser)
 
 

@@ -76,15 +76,15 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
     >>> read_matrix(path)
     array([[ 1., nan]])
     """
+    require_file(source)
     chosen = FORMATS.get(_ending(source))
     if chosen is None:
         raise InvalidInputError(
-            f"must end in {' '.join(FORMATS)} for points, got {str(source)!r}",
+            f"must end in {', '.join(FORMATS)} for points, got {str(source)!r}",
             parameter="path",
             value=source,
             remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
         )
-    require_file(source)
     if array is None:
         points = chosen.read_matrix(source)
     elif chosen.several:
@@ -99,11 +99,11 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
         )
     if points.ndim != 2 or points.dtype.kind not in "buif":
         raise InvalidInputError(
-            f"{source} must hold a matrix of numbers, one row a point, but has shape "
+            f"{source} must hold a matrix of numbers, one row per point, but has shape "
             f"{points.shape} of {points.dtype}",
             parameter="path",
             value=source,
-            remedy="write one row a point, with numbers only",
+            remedy="write one row per point, with numbers only",
         )
     return csr_array(points) if issparse(points) else points
 
@@ -215,7 +215,7 @@ def write_table(table: Table, target: Path) -> None:
             f"cannot hold a table, got {str(target)!r}",
             parameter="path",
             value=target,
-            remedy=f"take a file that ends in {' '.join(written_formats())}",
+            remedy=f"take a file that ends in {', '.join(written_formats())}",
         )
     chosen.write_table(table, target)
 

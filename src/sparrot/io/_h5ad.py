@@ -110,7 +110,7 @@ def _read(element: Any) -> Any:
 
 
 def read_obs(source: Path) -> Any:
-    """The data frame `obs`, one row a cell; its index has the names of the cells.
+    """The data frame `obs`, one row per cell; its index has the names of the cells.
 
     Examples
     --------

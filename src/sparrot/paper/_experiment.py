@@ -1,7 +1,7 @@
 """What an experiment is, and the list of all of them.
 
 An experiment is one module of this room. It has parameters (the paper's, and a small version), a
-`run` that turns them into numbers, `claims` that hold sentences of the paper against the numbers,
+`run` that turns them into numbers, `claims` that check sentences of the paper against the numbers,
 and a `draw` that turns the numbers into figures; its `EXPERIMENT` binds these together. To add one,
 write such a module and add its name to `EXPERIMENTS`.
 
@@ -41,7 +41,7 @@ Numbers = dict[str, Any]  # what JSON can hold; a list of flat records is a tabl
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of the paper, held against our numbers.
+    """A sentence of the paper, checked against our numbers.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The look of the paper's figures, and panels that several of them share.
 
-One color and one marker a method, panels with letters. Matplotlib is imported when a figure is
+One color and one marker per method, panels with letters. Matplotlib is imported when a figure is
 drawn. Nothing is computed here but what a picture needs: limits, bins, an order of points.
 """
 

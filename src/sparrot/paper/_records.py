@@ -43,7 +43,7 @@ def _band(found: Sequence[float]) -> dict[str, float]:
 
 
 def curves_of(rows: Rows, key: str) -> Curves:
-    """One value of all records as an array for each method, one row a seed.
+    """One value of all records as an array for each method, one row per seed.
 
     Examples
     --------

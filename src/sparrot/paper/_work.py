@@ -47,7 +47,7 @@ class Work:
     ----------
     folder : where finished units are stored; None stores nothing.
     report : called after each unit with its name, how many are done, and how many there are.
-    n_jobs : processes for units that may run in parallel; None for one a core.
+    n_jobs : processes for units that may run in parallel; None for one per core.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def _joined(values: list[int]) -> str:
 
 
 def draw(numbers: Numbers) -> dict[str, Any]:
-    """Error against steps: one panel a size, both axes logarithmic."""
+    """Error against steps: one panel per size, both axes logarithmic."""
     sizes = sorted({curve["n"] for curve in numbers["curves"]})
     styles = {"newton": STYLES["QOT"], "alternating": STYLES["EOT"] | {"marker": ""}}
     with paper_style() as plt:

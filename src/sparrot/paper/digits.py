@@ -1,7 +1,7 @@
 """MNIST's 1, 2, 7 and 9: clusters, diffusion components, and the slant of the ones.
 
 The paper's text has 4 times 250 images and N = 750; we take 250 of each. The diffusion components
-of the ones alone are laid out by MDS, and the first coordinate of the layout is held against the
+of the ones alone are laid out by MDS, and the first coordinate of the layout is compared with the
 slant of each image, measured from its moments. Samples differ: every number is found for each of
 several, and the first is drawn.
 """

@@ -2,7 +2,7 @@
 
 The paper has the developing hippocampus, and the probability of each cell to be an end state as
 the truth. We run it where its file is, and beside it two sets with other truths: the root of
-Arabidopsis, where the distance in each cell type is held against a consensus pseudotime; and blood
+Arabidopsis, where the distance in each cell type is compared with a consensus pseudotime; and blood
 cells purified by FACS, where the origin is a CD34+ progenitor and each purified type is an end:
 its probability is one for cells of that type and zero for progenitors.
 The paper takes 5,000 cells of its set. Of the others we take 2,500, in two samples: EOT of a given
@@ -59,7 +59,7 @@ Lineages = dict[str, tuple[Any, FloatArray]]  # the rows of each, and what shoul
 
 @dataclass(frozen=True, slots=True)
 class _CellSet:
-    """One set of cells: where all distances are from, and what they are held against.
+    """One set of cells: where all distances are from, and what they are compared with.
 
     `truth` is for the picture of all cells; a lineage may have another.
     """
@@ -205,7 +205,7 @@ def _lineages(name: str, cells: Cells) -> Lineages:
 
 
 def _load_dentate_with_truth() -> Cells:
-    """The dentate gyrus, if the probabilities are there that its distances are held against."""
+    """The dentate gyrus, if the probabilities are there that its distances are compared with."""
     cells = load_dentate_gyrus()
     absent = [f"dentate/{key}_probs.csv" for key in ("start", "end") if key not in cells.columns]
     if absent:

@@ -99,7 +99,7 @@ def _claim_exponent(row: dict[str, Any], several: bool) -> Claim:
 
 
 def draw(numbers: Numbers) -> dict[str, Any]:
-    """Mean potential against eps, one panel a dimension."""
+    """Mean potential against eps, one panel per dimension."""
     found = numbers["mean_exponents"]
     with paper_style() as plt:
         figure, panels = plt.subplots(

@@ -99,7 +99,7 @@ def _improvement(rows: Rows, judge: str) -> Finding:
 
 
 def draw(numbers: Numbers) -> dict[str, Any]:
-    """Angles over the parameter: one row a dimension, the paper's judge and whole pairs."""
+    """Angles over the parameter: one row per dimension, the paper's judge and whole pairs."""
     dimensions = sorted({row["d"] for row in numbers["angles"]})
     with paper_style() as plt:
         figure, panels = plt.subplots(

@@ -214,7 +214,7 @@ def _claim_variance(wide: _Summary, narrow: _Summary) -> Claim:
 
 
 def draw(numbers: Numbers) -> dict[str, Any]:
-    """The operator against N, one panel an exponent."""
+    """The operator against N, one panel per exponent."""
     rows = numbers["operator"]
     alphas = sorted({row["alpha"] for row in rows}, reverse=True)
     sizes = sorted({row["n"] for row in rows})

@@ -168,7 +168,7 @@ def test_arrays_are_named(tmp_path):
         ("a.npz", "hello", "not a whole .npz"),
         ("a.h5ad", "hello", "not a whole .h5ad"),
         ("a.parquet", "hello", "not a whole .parquet"),
-        ("a.xlsx", "hello", "path must end in .npy .npz"),
+        ("a.xlsx", "hello", "path must end in .npy, .npz"),
     ],
 )
 def test_wrong_files_are_named(tmp_path, name, text, message):
