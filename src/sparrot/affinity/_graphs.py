@@ -20,12 +20,11 @@ from sparrot.affinity._estimator import AffinityEstimator
 from sparrot.affinity._neighbors import nearest, nearest_of_graph
 from sparrot.affinity._result import Affinity
 from sparrot.affinity._transport import project
-from sparrot.cost import Cost, make_cost
+from sparrot.cost import SMALL, Cost, make_cost
 from sparrot.engine import Run, Threads, require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.ot import compressed, screen
 
-_SMALL = 1500  # points whose dense costs are cheaper than a search
 _DENSE_BYTES = 32  # for each entry of a dense kernel, all copies counted
 _FULL = 10.0  # sparse products for each entry of the result above which dense ones are faster
 _DENSE_POWER = 5000  # points up to which dense matrices are small
@@ -246,7 +245,7 @@ def costs_below(
     A kernel of compact support needs these, and no others.
     """
     own = np.flatnonzero((cost.diagonal() < level) & (not hollow))
-    if cost.n <= _SMALL:
+    if cost.n <= SMALL:
         C = cost.dense()
         i, j = np.nonzero(np.triu(level > C, 1))
         found = C[i, j]

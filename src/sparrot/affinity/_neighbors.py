@@ -21,14 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 from sparrot._validation import as_choice, as_count, as_public_metric
 from sparrot.affinity._estimator import validated
-from sparrot.cost import Cost, costs_to, make_cost
+from sparrot.cost import SMALL, Cost, costs_to, make_cost
 from sparrot.engine import Threads
 from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import as_slice, list_hits
 
 _TILE_ENTRIES = 4_000_000  # of one block of scores
 _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
-_SMALL = 1500  # points for which float64 rows are as fast, and nothing needs to be compiled
 
 
 def nearest(
@@ -39,7 +38,7 @@ def nearest(
     In ascending order, the smaller index first among equals: it is the same for any number of
     threads, and the same as a full sort would give.
     """
-    block = _exact_block if cost.n <= _SMALL else _filtered_block
+    block = _exact_block if cost.n <= SMALL else _filtered_block
     size = max(16, _TILE_ENTRIES // cost.n)
     every: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
     pieces = [every[start : start + size] for start in range(0, len(every), size)]

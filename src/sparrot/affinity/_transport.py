@@ -46,23 +46,22 @@ from sparrot.cost import costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run, Threads
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import (
-    METHODS,
     SEARCHES,
-    Entropic,
+    SOLVERS,
+    EntropicRegularizer,
     EpsilonPath,
     Options,
-    Power,
+    PowerRegularizer,
     Problem,
-    Quadratic,
+    QuadraticRegularizer,
     Regularizer,
     Scale,
-    Tsallis as TsallisRegularizer,
+    TsallisRegularizer,
     new_floor_rows,
     new_rows,
     twins,
 )
 
-_SOLVERS = ("auto", *(name for name in METHODS if name != "sinkhorn"))
 _BLOCK_ENTRIES = 4_000_000
 _ROWS_CHECKED = 16  # by `resume`
 _SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
@@ -185,7 +184,7 @@ def qot(
     return _solve(
         as_points(X, as_public_metric(metric)),
         "qot",
-        Quadratic(),
+        QuadraticRegularizer(),
         as_scale(eps, perplexity, n_neighbors),
         as_options(solver, tol, max_iter, search, neighbors, checkpoint),
         metric=metric,
@@ -250,8 +249,8 @@ def qot_path(
     points = as_points(X, as_public_metric(metric))
     with Run(n_jobs, as_max_memory(max_memory), progress) as run:
         hollow = as_flag(hollow, "hollow")
-        floor = as_floor(min_neighbors, len(points), hollow, options)
-        problem = Problem(make_cost(points, metric), Quadratic(), hollow, floor)
+        floor = as_floor(min_neighbors, len(points), hollow)
+        problem = Problem(make_cost(points, metric), QuadraticRegularizer(), hollow, floor)
         path = EpsilonPath(problem, options, run)
 
     def affinities() -> Iterator[Affinity]:
@@ -302,7 +301,7 @@ def project(
     return _solve(
         as_points(K, "kernel", "K"),
         "projection",
-        Quadratic(),
+        QuadraticRegularizer(),
         Scale(eps=1.0),
         as_options(solver, tol, max_iter),
         metric="kernel",
@@ -372,7 +371,7 @@ def eot(
     return _solve(
         points,
         "eot",
-        Entropic(drop=drop),
+        EntropicRegularizer(drop=drop),
         scale,
         as_options("auto", tol, max_iter),
         q=1.0,
@@ -424,20 +423,12 @@ def tsallis(
         raise InvalidInputError(
             f"must be in [0, 1), got {q!r}", parameter="q", value=q, remedy="q = 1 is {sparrot.eot}"
         )
-    options = as_options(solver, tol, max_iter)
-    if options.method == "alternating":
-        raise InvalidInputError(
-            "'alternating' is for q = 0",
-            parameter="solver",
-            value=solver,
-            remedy=["use {sparrot.qot}", "take {solver='newton'}"],
-        )
     return _solve(
         as_points(X, as_public_metric(metric)),
         "tsallis",
         TsallisRegularizer(1.0, float(q)),
         as_scale(eps, perplexity),
-        options,
+        as_options(solver, tol, max_iter),
         q=float(q),
         metric=metric,
         hollow=hollow,
@@ -469,7 +460,7 @@ def _solve(
         cost = make_cost(points, metric)
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         hollow = as_flag(hollow, "hollow")
-        floor = as_floor(min_neighbors, cost.n, hollow, options)
+        floor = as_floor(min_neighbors, cost.n, hollow)
         if scale.n_neighbors is not None:
             if floor is not None:
                 values = f"n_neighbors={scale.n_neighbors:g}, min_neighbors={min_neighbors!r}"
@@ -477,7 +468,7 @@ def _solve(
                     f"give n_neighbors or min_neighbors, not both, got {values}",
                     remedy="leave out one of them",
                 )
-            floor = as_floor(scale.n_neighbors, cost.n, hollow, options, "n_neighbors")
+            floor = as_floor(scale.n_neighbors, cost.n, hollow, "n_neighbors")
         path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
         if scale.eps is not None:
             solution = path.at(scale.eps)
@@ -544,14 +535,12 @@ def as_scale(
     )
 
 
-def as_floor(
-    value: Any, n: int, hollow: bool, options: Options, name: str = "min_neighbors"
-) -> FloatArray | None:
+def as_floor(value: Any, n: int, hollow: bool, name: str = "min_neighbors") -> FloatArray | None:
     """A floor for each of n points, from one number or from n; None for no floor.
 
     Examples
     --------
-    >>> as_floor(3, 5, True, Options())
+    >>> as_floor(3, 5, True)
     array([3., 3., 3., 3., 3.])
     """
     if value is None:
@@ -569,13 +558,6 @@ def as_floor(
             parameter=name,
             value=value,
             remedy="5 is a good start",
-        )
-    if options.method == "alternating":
-        raise InvalidInputError(
-            f"'alternating' knows no {name}",
-            parameter="solver",
-            value="alternating",
-            remedy="take {solver='auto'}",
         )
     return floor
 
@@ -611,7 +593,7 @@ def as_options(
             remedy=["take {search='exact'}", "take {solver='auto'}"],
         )
     return Options(
-        method=as_choice(solver, "solver", _SOLVERS),
+        method=as_choice(solver, "solver", SOLVERS),
         tol=as_tolerance(tol),
         max_iter=as_max_iter(max_iter),
         search=search,
@@ -669,8 +651,8 @@ class TransportEstimator(AffinityEstimator):
         regularizer = self._regularizer()
         return new_rows(costs, twin, self.potential_ + regularizer.shift, regularizer, threads)
 
-    def _regularizer(self) -> Power:
-        return Quadratic(self.eps_)
+    def _regularizer(self) -> PowerRegularizer:
+        return QuadraticRegularizer(self.eps_)
 
 
 class QOT(TransportEstimator):
@@ -849,7 +831,7 @@ class Tsallis(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return tsallis(X, **self.get_params())
 
-    def _regularizer(self) -> Power:
+    def _regularizer(self) -> PowerRegularizer:
         return TsallisRegularizer(self.eps_, self.q)
 
 

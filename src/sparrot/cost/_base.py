@@ -22,6 +22,7 @@ import numpy as np
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
+SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compiles nothing
 _OUTLIER_SHARE = 0.01  # a few points, as a share of all,
 _MOST_OF_COST = 0.5  # that make up most of the mean cost, as a share of it
 

@@ -17,14 +17,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import FLOAT32_ROUNDING, Cost
+from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost
 from sparrot.cost._boxes import Boxes, is_worth_ordering, spatial_order
 from sparrot.cost._coordinates import Coordinates, is_mapped
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _BLOCK = 1024
-_NOT_WORTH_COMPILING = 1500  # for which nothing needs to be compiled,
-_WORTH_COMPILING = 4_000_000  # unless there are so many coordinates of pairs
+_WORTH_COMPILING = 4_000_000  # coordinates of pairs of few points
 
 
 class PointCost(Cost):
@@ -119,7 +118,7 @@ class PointCost(Cost):
 
     def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
         """Costs of pairs, from differences in float64; few of few points need no compiled loop."""
-        if self.n <= _NOT_WORTH_COMPILING and len(i) * self._X.shape[1] < _WORTH_COMPILING:
+        if self.n <= SMALL and len(i) * self._X.shape[1] < _WORTH_COMPILING:
             return _squares(self._X[i].astype(np.float64) - self._X[j]) * (0.5 / self.unit)
         from sparrot._kernels import pair_costs
 

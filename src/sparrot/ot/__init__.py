@@ -6,38 +6,39 @@ from sparrot.ot._out_of_sample import new_floor_rows, new_rows, twins
 from sparrot.ot._path import PERPLEXITY, PERPLEXITY_PRECISION, EpsilonPath, Scale, find_root
 from sparrot.ot._problem import (
     Certificate,
-    Entropic,
+    EntropicRegularizer,
     Options,
-    Power,
+    PowerRegularizer,
     Problem,
-    Quadratic,
+    QuadraticRegularizer,
     Regularizer,
     Solution,
-    Tsallis,
+    TsallisRegularizer,
     compressed,
     marginal_error,
     number_of_pairs,
     perplexities,
 )
 from sparrot.ot._screening import as_slice, list_hits, screen
-from sparrot.ot._solve import METHODS, SEARCHES, solve
+from sparrot.ot._solve import METHODS, SEARCHES, SOLVERS, solve
 
 __all__ = [
     "METHODS",
     "PERPLEXITY",
     "PERPLEXITY_PRECISION",
     "SEARCHES",
+    "SOLVERS",
     "Certificate",
-    "Entropic",
+    "EntropicRegularizer",
     "EpsilonPath",
     "Options",
-    "Power",
+    "PowerRegularizer",
     "Problem",
-    "Quadratic",
+    "QuadraticRegularizer",
     "Regularizer",
     "Scale",
     "Solution",
-    "Tsallis",
+    "TsallisRegularizer",
     "as_slice",
     "compressed",
     "couple",

@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -32,8 +33,15 @@ from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
 from sparrot.ot._dual import DenseDual, SparseDual
 from sparrot.ot._floor import SparseFloorDual, floor_certificate, solve_floor, sweep, transform_over
-from sparrot.ot._newton import NewtonResult, newton
-from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
+from sparrot.ot._newton import ON_THE_WAY, NewtonResult, newton
+from sparrot.ot._problem import (
+    Certificate,
+    Options,
+    PowerRegularizer,
+    Solution,
+    SparseProblem,
+    marginal_error,
+)
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
 
 LOG = logging.getLogger("sparrot")
@@ -46,8 +54,8 @@ _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 
 _SPARSE_ROWS = 6.0  # neighbors a row below which the way down is from larger masses
-_ON_THE_WAY = 1e-2  # marginal error there, and for parts
 
+LARGEST_PART = 40_000  # points of a part, at most, where not all pairs are looked at
 _RATIO = 4  # each part is that many times larger than the one before
 _DENSE = 1024  # the first part has at most that many points,
 _PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
@@ -98,8 +106,8 @@ class Pool(Protocol):
         """The c-transforms of some rows, and how many points each rests on."""
 
 
-class ActiveSet:
-    """The method: points in spatial order, ceilings on their potentials, pairs kept for later.
+class SpatialMethod:
+    """What an exact and an approximate search share: they work on the points in spatial order.
 
     Parameters
     ----------
@@ -108,55 +116,101 @@ class ActiveSet:
     run : resources.
     """
 
-    name = "active-set"
+    name = ""
+    solves: type = PowerRegularizer
+    knows_floors = True
 
-    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+    def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
+        self._given = problem
         self._order = problem.cost.order()
-        cost = problem.cost if self._order is None else problem.cost.take(self._order)
-        self._problem = replace(problem, cost=cost)
+        if self._order is not None:
+            floor = None if problem.floor is None else problem.floor[self._order]
+            problem = replace(problem, cost=problem.cost.take(self._order), floor=floor)
+        self._problem = problem
         self._options = options
         self._run = run
+
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+    ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
+        if start is not None and self._order is not None:
+            start = start[self._order]
+        budget = Budget(self._options.max_iter or MAX_STEPS)
+        solution = self._solve(self._problem.at(eps, floor), start, ROUNDED * tol, budget)
+        certificate = solution.certificate
+        u, e, plan = solution.u, solution.e, solution.plan
+        if self._order is not None:  # back to the order of the points
+            place = np.argsort(self._order)
+            columns = self._order.astype(plan.indices.dtype)[plan.indices]
+            plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
+            plan.sort_indices()
+            u, e = u[place], None if e is None else e[place]
+        return Solution(
+            problem=self._given.at(eps, floor),
+            u=u,
+            plan=plan,
+            certificate=certificate,
+            history=tuple(budget.history),
+            converged=certificate.largest_error <= tol and certificate.violation < np.inf,
+            method=self.name,
+            e=e,
+        )
+
+    def _solve(
+        self, problem: SparseProblem, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Solution:
+        """The same in spatial order."""
+        raise NotImplementedError
+
+
+class ActiveSet(SpatialMethod):
+    """The method: ceilings on the potentials, and pairs below them that are kept for later."""
+
+    name = "active-set"
+
+    def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
+        super().__init__(problem, options, run)
+        log_estimate(self._problem, "exact", _PASSES, run)
         self._resumed: FloatArray | None = None
         self._last: Solution | None = None  # in spatial order
-        self._ceilings = self._prepare(problem)
+        self._ceilings = Ceilings(self._problem, run)
+        if options.checkpoint is not None:
+            self._go_on_from(options.checkpoint)
 
-    def _prepare(self, problem: Problem) -> Ceilings:
-        """Ceilings on all pairs, from a checkpoint if there is one."""
-        log_estimate(self._problem, "exact", _PASSES, self._run)
-        path = self._options.checkpoint
-        if path is None:
-            return Ceilings(self._problem, self._run)
+    def _go_on_from(self, path: Path) -> None:
+        """Take what a checkpoint holds, if there is one, and save there what is found."""
         checkpoint = Checkpoint(path, self._problem)
-        ceilings = Ceilings(self._problem, self._run, checkpoint.save)
+        self._ceilings = Ceilings(self._problem, self._run, checkpoint.save)
         state = checkpoint.load()
         if state is not None:
             LOG.info("going on from %s, with %d pairs", path, len(state.pairs))
-            ceilings.resume(state)
+            self._ceilings.resume(state)
             self._resumed = state.u
-        return ceilings
 
-    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
-        """Solve the problem with its eps, from potentials if there are any."""
-        ordered, start, budget = self._ordered(problem, start)
+    def _solve(
+        self, problem: SparseProblem, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Solution:
         start, self._resumed = self._resumed if start is None else start, None
         guess: Guess | None = None
         if problem.floor is not None:
-            guess = self._floor_guess(ordered, start, budget)
+            guess = self._floor_guess(problem, start, budget)
         elif start is not None:
-            guess = warm_start(ordered, start, self._run)
+            guess = warm_start(problem, start, self._run)
         if guess is None:
-            guess = self._cold_start(ordered, budget.left)
+            guess = self._cold_start(problem, budget.left)
         n = problem.n
         self._run.require_memory(
             _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
             what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
             remedy=_FEWER_NEIGHBORS,
         )
-        solution = self._ceilings.solve(ordered, guess, ROUNDED * tol, budget)
-        self._last = solution
-        return self._as_given(solution, problem, budget, tol)
+        self._last = self._ceilings.solve(problem, guess, tol, budget)
+        return self._last
 
-    def _floor_guess(self, problem: Problem, start: FloatArray | None, budget: Budget) -> Guess:
+    def _floor_guess(
+        self, problem: SparseProblem, start: FloatArray | None, budget: Budget
+    ) -> Guess:
         """From the last solution with a floor, or from one without, found roughly if need be."""
         last = self._last
         if start is not None and last is not None and last.e is not None:
@@ -167,27 +221,15 @@ class ActiveSet:
             plain = replace(problem, floor=None)
             guess = None if start is None else warm_start(plain, start, self._run)
             guess = guess or self._cold_start(plain, budget.left)
-            last = self._ceilings.solve(plain, guess, _ON_THE_WAY, Budget(budget.left))
+            last = self._ceilings.solve(plain, guess, ON_THE_WAY, Budget(budget.left))
         return floor_start(problem, last, self._run)
 
-    def _ordered(
-        self, problem: Problem, start: FloatArray | None
-    ) -> tuple[Problem, FloatArray | None, Budget]:
-        """The problem and potentials in spatial order, and the steps that may be taken."""
-        if start is not None and self._order is not None:
-            start = start[self._order]
-        budget = Budget(self._options.max_iter or MAX_STEPS)
-        floor = problem.floor
-        if floor is not None and self._order is not None:
-            floor = floor[self._order]
-        return replace(problem, cost=self._problem.cost, floor=floor), start, budget
-
-    def _cold_start(self, problem: Problem, max_steps: int) -> Guess:
+    def _cold_start(self, problem: SparseProblem, max_steps: int) -> Guess:
         """A guess from parts; where neighbors are very few, by way of larger masses.
 
         On the way down the support only shrinks, so that this costs no further screening.
         """
-        regularizer: Power = problem.regularizer
+        regularizer = problem.regularizer
         scale = regularizer.score(regularizer.mass)
         larger: list[float] = []
         while True:
@@ -198,33 +240,10 @@ class ActiveSet:
             larger.append(float(regularizer.entry(scale * 10.0 ** (len(larger) + 1))))
         for mass in reversed(larger):
             easier = problem.with_mass(mass)
-            u = self._ceilings.solve(easier, guess, _ON_THE_WAY, Budget(max_steps)).u
+            u = self._ceilings.solve(easier, guess, ON_THE_WAY, Budget(max_steps)).u
             slack = np.full(len(u), regularizer.score(mass / (10 * _SPARSE_ROWS)))
             guess = Guess(u, slack, _SPARSE_ROWS)
         return guess
-
-    def _as_given(
-        self, solution: Solution, problem: Problem, budget: Budget, tol: float
-    ) -> Solution:
-        """From spatial order back to the order of the points."""
-        certificate = solution.certificate
-        u, e, plan = solution.u, solution.e, solution.plan
-        if self._order is not None:
-            place = np.argsort(self._order)
-            columns = self._order.astype(plan.indices.dtype)[plan.indices]
-            plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
-            plan.sort_indices()
-            u, e = u[place], None if e is None else e[place]
-        return Solution(
-            problem=problem,
-            u=u,
-            plan=plan,
-            certificate=certificate,
-            history=tuple(budget.history),
-            converged=certificate.largest_error <= tol and certificate.violation < np.inf,
-            method=self.name,
-            e=e,
-        )
 
 
 class Ceilings:
@@ -240,7 +259,7 @@ class Ceilings:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SparseProblem,
         run: Run,
         keep: Callable[[State], None] | None = None,
         pool: Pool | None = None,
@@ -259,7 +278,7 @@ class Ceilings:
         self._pairs = self._loops()
         self._support: Support | None = None
 
-    def solve(self, problem: Problem, guess: Guess, tol: float, budget: Budget) -> Solution:
+    def solve(self, problem: SparseProblem, guess: Guess, tol: float, budget: Budget) -> Solution:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
         strikes = np.zeros(self._cost.n)
@@ -299,7 +318,7 @@ class Ceilings:
         """Go on from ceilings and pairs that were found for the same points."""
         self._r, self._pairs, self._support = state.r, state.pairs, None
 
-    def _dual(self, problem: Problem, slack: FloatArray) -> SparseDual | SparseFloorDual:
+    def _dual(self, problem: SparseProblem, slack: FloatArray) -> SparseDual | SparseFloorDual:
         """The problem restricted to the support, which is built if need be."""
         if self._support is None:
             self._support = Support.of(self._pairs, self._cost.n)
@@ -336,7 +355,7 @@ class Ceilings:
 
     def _solution(
         self,
-        problem: Problem,
+        problem: SparseProblem,
         dual: SparseDual | SparseFloorDual,
         result: NewtonResult,
         certified: bool,
@@ -400,7 +419,7 @@ class Ceilings:
         return Pairs(own, own, self._cost.diagonal()[: len(own)])
 
 
-def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Guess:
+def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) -> Guess:
     """Solve ever larger random parts; each gives every point its c-transform, the last the guess.
 
     `largest` bounds the number of points of a part.
@@ -408,7 +427,7 @@ def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Gue
     n, cost = problem.n, problem.cost
     mass = problem.regularizer.mass
     order = np.random.default_rng(0).permutation(n)
-    sizes = _part_sizes(n, largest)
+    sizes = part_sizes(n, _DENSE, largest)
     reference = _first_part(problem, _some(order, sizes[0]), run)
 
     def report(done: int, total: int) -> None:
@@ -423,7 +442,7 @@ def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Gue
         part = problem.part(index).with_mass(
             max(reference.problem.regularizer.mass, mass * size / n)
         )
-        found = Ceilings(part, run).solve(part, guess, _ON_THE_WAY, Budget(_PART_STEPS))
+        found = Ceilings(part, run).solve(part, guess, ON_THE_WAY, Budget(_PART_STEPS))
         reference = Reference(part, index, found.u)
         others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
         near = (u + slack)[others]
@@ -435,14 +454,14 @@ def first_potentials(problem: Problem, run: Run, largest: float = np.inf) -> Gue
 
 
 def warm_start(
-    problem: Problem, u: FloatArray, run: Run, e: FloatArray | None = None
+    problem: SparseProblem, u: FloatArray, run: Run, e: FloatArray | None = None
 ) -> Guess | None:
     """Potentials of another solution, judged by a few rows; None if they are worth nothing.
 
     Where all potentials are too high by some amount, all c-transforms are too low by the same, and
     the mean of the two is right. What is left of their difference is the uncertainty.
     """
-    regularizer: Power = problem.regularizer
+    regularizer = problem.regularizer
     rows = np.linspace(0, problem.n - 1, min(_WARM_ROWS, problem.n)).astype(np.int32)
     near = u[rows] + regularizer.score(regularizer.mass)
     v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u, e), near, run)
@@ -455,7 +474,7 @@ def warm_start(
     return Guess(u + shift, slack, float(n_neighbors.mean()))
 
 
-def floor_start(problem: Problem, solution: Solution, run: Run) -> Guess:
+def floor_start(problem: SparseProblem, solution: Solution, run: Run) -> Guess:
     """From the solution without a floor: rows below theirs go half way to their c-transforms."""
     assert problem.floor is not None
     u, plan, mass = solution.u, solution.plan, problem.regularizer.mass
@@ -472,10 +491,16 @@ def floor_start(problem: Problem, solution: Solution, run: Run) -> Guess:
     return Guess(u, slack, n_neighbors)
 
 
-def _part_sizes(n: int, largest: float) -> list[int]:
-    """A quarter of n points, a quarter of that, and so on, ascending; the first is dense."""
+def part_sizes(n: int, enough: int, largest: float = np.inf) -> list[int]:
+    """A quarter of n points, a quarter of that, and so on down to `enough`, ascending.
+
+    Examples
+    --------
+    >>> part_sizes(100_000, 4000), part_sizes(100_000, 4000, 10_000), part_sizes(9, 4000)
+    ([1563, 6250, 25000], [1563, 6250], [3])
+    """
     sizes = [max(2, -(-n // _RATIO))]
-    while sizes[0] > _DENSE:
+    while sizes[0] > enough:
         sizes.insert(0, -(-sizes[0] // _RATIO))
     return [size for size in sizes if size <= max(largest, sizes[0])]
 
@@ -485,7 +510,7 @@ def _some(order: IntArray, size: int) -> IntArray:
     return np.sort(order[:size]).astype(np.int32)
 
 
-def _first_part(problem: Problem, index: IntArray, run: Run) -> Reference:
+def _first_part(problem: SparseProblem, index: IntArray, run: Run) -> Reference:
     """The smallest part, solved; its mass is raised until it has a few neighbors a row."""
     part = problem.part(index)
     part = part.with_mass(problem.regularizer.mass * part.n / problem.n)
@@ -493,14 +518,14 @@ def _first_part(problem: Problem, index: IntArray, run: Run) -> Reference:
     u = part.cost.shift.copy()
     for _ in range(100):
         dual = DenseDual(C, part.regularizer, run)
-        u = newton(dual, u, _ON_THE_WAY, _PART_STEPS).u
+        u = newton(dual, u, ON_THE_WAY, _PART_STEPS).u
         if dual.scores(u).nnz >= min(_PART_NEIGHBORS, part.n / 2) * part.n:
             break
         part = part.with_mass(2 * part.regularizer.mass)
     return Reference(part, index, u)
 
 
-def _uncertainty(k: IntArray, regularizer: Power) -> FloatArray:
+def _uncertainty(k: IntArray, regularizer: PowerRegularizer) -> FloatArray:
     """How far off c-transforms over k neighbors may be.
 
     The sampling error is of the order of the mean score divided by the root of their number.
@@ -510,7 +535,7 @@ def _uncertainty(k: IntArray, regularizer: Power) -> FloatArray:
     return slack
 
 
-def log_estimate(problem: Problem, search: str, passes: float, run: Run) -> None:
+def log_estimate(problem: SparseProblem, search: str, passes: float, run: Run) -> None:
     """Log an estimate before what may be a long run: bounds may rule out much of it."""
     if problem.cost.points is None or problem.n <= 30_000:
         return

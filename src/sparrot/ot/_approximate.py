@@ -21,18 +21,19 @@ from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import (
+    LARGEST_PART,
     LOG,
-    ROUNDED,
-    ActiveSet,
+    Budget,
     Ceilings,
     Guess,
+    SpatialMethod,
     first_potentials,
     log_estimate,
 )
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
 from sparrot.ot._dual import SparseDual
 from sparrot.ot._floor import transform_over
-from sparrot.ot._problem import Certificate, Power, Problem, Solution, number_of_pairs
+from sparrot.ot._problem import Certificate, Options, Solution, SparseProblem, number_of_pairs
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
 
 _BLOCK = 4096  # rows of a block
@@ -41,7 +42,6 @@ _PAIRS_OF_A_POINT = 500_000  # in the time that the search takes with its graph
 _ROUNDS = 8  # in which the pool grows, at most
 _ENOUGH = 0.05  # new pairs a point below which the pool is taken as complete
 _SWEEPS = 6  # from potentials to c-transforms over the pool
-_LARGEST_PART = 40_000  # points that give the first potentials
 _LOOK_UP = 1000  # rows that are always few enough to be looked up among all points
 _SAMPLE = 1000  # rows checked against all points
 _SEED = 20_240_817  # of the samples, and of nothing else
@@ -49,41 +49,46 @@ _ROUNDING = 1e-14  # of a score, relative to what it is the difference of
 _CONFIDENCE = 0.95
 
 
-class ApproximateActiveSet(ActiveSet):
+class ApproximateActiveSet(SpatialMethod):
     """The method: as `ActiveSet`, on a pool of likely pairs."""
 
-    def _prepare(self, problem: Problem) -> Ceilings:
-        log_estimate(self._problem, "approximate", 2 * _PAIRS_OF_A_POINT / problem.n, self._run)
+    name = "approximate-active-set"
+
+    def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
+        super().__init__(problem, options, run)
+        log_estimate(self._problem, "approximate", 2 * _PAIRS_OF_A_POINT / problem.n, run)
         assert problem.cost.points is not None
-        graph = neighbor_graph(
-            problem.cost.points, self._options.neighbors, self._run.threads.n_jobs
-        )
+        graph = neighbor_graph(problem.cost.points, options.neighbors, run)
         if self._order is not None:
             graph = graph[self._order][:, self._order]
-        self._pool = NeighborPool(self._problem.cost, graph, self._run)
+        self._pool = NeighborPool(self._problem.cost, graph, run)
         self._rng = np.random.default_rng(_SEED)
         self._grown = 0.0  # the score of one partner with all the mass that the pool has grown for
-        return Ceilings(self._problem, self._run, pool=self._pool)
 
-    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
+    def _solve(
+        self, problem: SparseProblem, start: FloatArray | None, tol: float, budget: Budget
+    ) -> Solution:
         """Let the pool grow until little is new, solve on it, and check a sample of rows."""
-        ordered, u, budget = self._ordered(problem, start)
-        if u is None:
-            u = first_potentials(ordered, self._run, _LARGEST_PART).u
+        u = first_potentials(problem, self._run, LARGEST_PART).u if start is None else start
         reach = problem.regularizer.score(problem.regularizer.mass)
         if reach > self._grown:  # where less is asked for, hardly any other pair matters
-            u = self._grow(ordered, u)
+            u = self._grow(problem, u)
             self._grown = reach
         ceilings = Ceilings(self._problem, self._run, pool=self._pool)
-        solution = ceilings.solve(ordered, self._near(ordered, u), ROUNDED * tol, budget)
+        solution = ceilings.solve(problem, self._near(problem, u), tol, budget)
         certificate = replace(solution.certificate, missed_rows=1.0)
         if solution.certificate.exact:  # on the pool; else nothing is known: no silent pass
-            sampled = sample_rows(ordered, solution.u, solution.plan, self._rng, self._run)
-            certificate = replace(sampled, marginal_error=certificate.marginal_error)
-        solution = replace(solution, certificate=certificate)
-        return self._as_given(solution, problem, budget, tol)
+            sampled = sample_rows(problem, solution.u, solution.plan, self._rng, self._run)
+            certificate = replace(
+                certificate,
+                violation=sampled.violation,
+                pairs_checked=sampled.pairs_checked,
+                exact=False,
+                missed_rows=sampled.missed_rows,
+            )
+        return replace(solution, certificate=certificate)
 
-    def _grow(self, problem: Problem, u: FloatArray) -> FloatArray:
+    def _grow(self, problem: SparseProblem, u: FloatArray) -> FloatArray:
         """Let potentials settle on the pool and add neighbors of neighbors, in turn."""
         for _ in range(_ROUNDS):
             u = self._settled(problem, u)
@@ -97,7 +102,7 @@ class ApproximateActiveSet(ActiveSet):
                 break
         return u
 
-    def _settled(self, problem: Problem, u: FloatArray) -> FloatArray:
+    def _settled(self, problem: SparseProblem, u: FloatArray) -> FloatArray:
         """Half way to the c-transforms over the pool, again and again: rough, but near.
 
         Where the pool is too small for a solution, no row rises for ever.
@@ -110,9 +115,9 @@ class ApproximateActiveSet(ActiveSet):
             u = (u + np.where(np.isfinite(v), v, u)) / 2
         return u
 
-    def _near(self, problem: Problem, u: FloatArray) -> Guess:
+    def _near(self, problem: SparseProblem, u: FloatArray) -> Guess:
         """Potentials with half the score of one of as many neighbors as the pool has for a row."""
-        regularizer: Power = problem.regularizer
+        regularizer = problem.regularizer
         n_neighbors = max(2 * len(self._pool.pairs) / problem.n, 1.0)
         slack = float(regularizer.score(regularizer.mass / n_neighbors)) / 2
         return Guess(u, np.full(len(u), slack), n_neighbors)
@@ -216,12 +221,12 @@ class NeighborPool:
         return pairs.entries_of(known) != 0
 
 
-def neighbor_graph(X: PointArray, neighbors: Any, n_jobs: int) -> csr_array:
+def neighbor_graph(X: PointArray, neighbors: Any, run: Run) -> csr_array:
     """The graph of a neighbors transformer; of pynndescent if none is given."""
     if neighbors is None:
         pynndescent = load_extra("pynndescent", "approximate")
         neighbors = pynndescent.PyNNDescentTransformer(
-            n_neighbors=_N_NEIGHBORS, random_state=0, n_jobs=n_jobs
+            n_neighbors=_N_NEIGHBORS, random_state=0, n_jobs=run.threads.n_jobs
         )
     graph = csr_array(neighbors.fit_transform(X))
     if graph.shape != (len(X), len(X)):
@@ -235,7 +240,7 @@ def neighbor_graph(X: PointArray, neighbors: Any, n_jobs: int) -> csr_array:
 
 
 def sample_rows(
-    problem: Problem, u: FloatArray, plan: csr_array, rng: np.random.Generator, run: Run
+    problem: SparseProblem, u: FloatArray, plan: csr_array, rng: np.random.Generator, run: Run
 ) -> Certificate:
     """Check random rows of a plan against all points.
 

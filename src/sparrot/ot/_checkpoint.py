@@ -12,7 +12,7 @@ import numpy as np
 from sparrot._files import whole_file
 from sparrot._types import FloatArray
 from sparrot.errors import InvalidInputError
-from sparrot.ot._problem import Problem
+from sparrot.ot._problem import SparseProblem
 from sparrot.ot._screening import Pairs
 
 _SCHEMA = 1
@@ -35,7 +35,7 @@ class Checkpoint:
     eps; that it belongs to the same points is checked.
     """
 
-    def __init__(self, path: Path, problem: Problem) -> None:
+    def __init__(self, path: Path, problem: SparseProblem) -> None:
         self._path = path
         kind = "hollow" if problem.hollow else "fat"
         self._fingerprint = f"{problem.cost.fingerprint()} {kind}"

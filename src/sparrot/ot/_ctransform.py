@@ -19,7 +19,7 @@ import numpy as np
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
-from sparrot.ot._problem import Power, Problem
+from sparrot.ot._problem import PowerRegularizer, SparseProblem
 from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined, rounded_up
 
 _FASTER = 8.0  # factor on the step by which a row without any candidate rises
@@ -40,13 +40,13 @@ class Reference:
     e : the multipliers of a floor on their rows, if there is one.
     """
 
-    problem: Problem
+    problem: SparseProblem
     index: IntArray
     u: FloatArray
     e: FloatArray | None = None
 
     @staticmethod
-    def whole(problem: Problem, u: FloatArray, e: FloatArray | None = None) -> Reference:
+    def whole(problem: SparseProblem, u: FloatArray, e: FloatArray | None = None) -> Reference:
         """All points."""
         return Reference(problem, np.arange(problem.n, dtype=np.int32), u, e)
 
@@ -69,7 +69,7 @@ def c_transform(
     v = np.empty(len(rows))
     counts = np.zeros(len(rows), np.int64)
     problem, u = reference.problem, reference.u
-    regularizer: Power = problem.regularizer
+    regularizer = problem.regularizer
     tiles = Tiles(cost, problem.cost, u)
 
     def block(start: int, stop: int) -> None:
@@ -105,7 +105,7 @@ def _over_candidates(
     from sparrot._kernels import c_transform_support, floor_transform_rows
 
     problem, u, e = reference.problem, reference.u, reference.e
-    g: Power = problem.regularizer
+    g = problem.regularizer
     n = len(rows)
     v = np.empty(n)
     indptr = np.searchsorted(i, np.arange(n + 1))
@@ -119,7 +119,7 @@ def _over_candidates(
 
 
 def c_transform_over(
-    support: Support, rows: IntArray, u: FloatArray, regularizer: Power, run: Run
+    support: Support, rows: IntArray, u: FloatArray, regularizer: PowerRegularizer, run: Run
 ) -> FloatArray:
     """The transforms of some rows over their pairs in a support: bounds on those over all pairs.
 
@@ -143,7 +143,7 @@ def c_transform_over(
 def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[FloatArray, IntArray]:
     """As `c_transform` for all points and a small reference set, in float32: good for a start."""
     n, m = cost.n, reference.problem.n
-    regularizer: Power = reference.problem.regularizer
+    regularizer = reference.problem.regularizer
     v = np.empty(n)
     counts = np.empty(n, np.int64)
     b = reference.u - reference.problem.cost.shift
@@ -164,7 +164,7 @@ def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[Float
 
 
 def transform_scores(
-    S: FloatArray, regularizer: Power, mass: float | FloatArray | None = None
+    S: FloatArray, regularizer: PowerRegularizer, mass: float | FloatArray | None = None
 ) -> FloatArray:
     """Solve `sum_j g([v_i + S_ij]_+) = mass_i` for each row of a dense block of scores.
 
@@ -173,8 +173,8 @@ def transform_scores(
 
     Examples
     --------
-    >>> from sparrot.ot._problem import Quadratic
-    >>> transform_scores(np.array([[0.0, -0.5, -9.0]]), Quadratic(1.0))
+    >>> from sparrot.ot._problem import QuadraticRegularizer
+    >>> transform_scores(np.array([[0.0, -0.5, -9.0]]), QuadraticRegularizer(1.0))
     array([0.75])
     """
     if mass is None and S.size >= _WORTH_COMPILING:
@@ -196,7 +196,9 @@ def transform_scores(
     return v
 
 
-def _newton_step(S: FloatArray, v: FloatArray, mass: FloatArray, regularizer: Power) -> FloatArray:
+def _newton_step(
+    S: FloatArray, v: FloatArray, mass: FloatArray, regularizer: PowerRegularizer
+) -> FloatArray:
     positive = S + v[:, None] > 0
     if regularizer.linear:  # depends on the support alone, so that it stops when the support does
         return (mass - np.where(positive, S, 0.0).sum(axis=1)) / positive.sum(axis=1)

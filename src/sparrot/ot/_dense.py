@@ -25,13 +25,19 @@ from sparrot.ot._floor import (
     sweep,
     uniform_solution,
 )
-from sparrot.ot._newton import newton
-from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
+from sparrot.ot._newton import EASY, ON_THE_WAY, newton
+from sparrot.ot._problem import (
+    Certificate,
+    Options,
+    PowerRegularizer,
+    QuadraticRegularizer,
+    Solution,
+    SparseProblem,
+    marginal_error,
+)
 
 _MAX_STEPS, _MAX_ROUNDS = 2000, 100_000
 _BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
-_EASY = 0.1  # relative eps above which Newton starts well from anywhere
-_ON_THE_WAY = 1e-2  # marginal error for easier problems
 _SWEEPS = 5  # damped c-transforms before Newton where g is no line
 
 Found = tuple[FloatArray, tuple[float, ...]]  # a potential, and the marginal errors on the way
@@ -48,19 +54,25 @@ class DenseMethod:
     """
 
     name = ""
+    solves: type = PowerRegularizer
+    knows_floors = False
 
-    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+    def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         run.require_memory(
             _BYTES * problem.n**2,
             what=f"solver={self.name!r} with {problem.n} points",
             remedy="use {solver='active-set'}, which needs no n x n matrix",
         )
+        self._problem = problem
         self._C = problem.dense_cost()
         self._options = options
         self._run = run
 
-    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
-        """Solve the problem with its eps, from potentials if there are any."""
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+    ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any."""
+        problem = self._problem.at(eps)
         dual = DenseDual(self._C, problem.regularizer, self._run)
         # The sums of the finished plan are rounded once more.
         u, history = self._find(problem, dual, start, tol * (1 - 1e-6))
@@ -70,7 +82,7 @@ class DenseMethod:
         return Solution(problem, u, plan, certificate, history, error <= tol, self.name)
 
     def _find(
-        self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float
+        self, problem: SparseProblem, dual: DenseDual, start: FloatArray | None, tol: float
     ) -> Found:
         raise NotImplementedError
 
@@ -82,20 +94,24 @@ class DenseNewton(DenseMethod):
     """The paper's Algorithm 1."""
 
     name = "newton"
+    knows_floors = True
 
-    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+    def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         super().__init__(problem, options, run)
         self._e = np.zeros(problem.n)
 
-    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
-        """Solve the problem with its eps, from potentials if there are any."""
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+    ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
+        problem = self._problem.at(eps, floor)
         if problem.floor is None:
-            return super().solve(problem, start, tol)
+            return super().solve(eps, start, tol)
         if must_be_uniform(problem.floor, problem.n - problem.hollow):
             return uniform_solution(problem, self._C, self.name, tol)
         if start is None:  # that of the problem without a floor, roughly
             plain = DenseDual(self._C, problem.regularizer, self._run)
-            start = self._find(problem, plain, None, _ON_THE_WAY)[0]
+            start = self._find(problem, plain, None, ON_THE_WAY)[0]
         dual = DenseFloorDual(self._C, problem, self._run)
         max_steps = self._options.max_iter or _MAX_STEPS
         u, e = sweep(dual, start, self._e)
@@ -111,26 +127,26 @@ class DenseNewton(DenseMethod):
         )  # fmt: skip
 
     def _find(
-        self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float
+        self, problem: SparseProblem, dual: DenseDual, start: FloatArray | None, tol: float
     ) -> Found:
         max_steps = self._options.max_iter or _MAX_STEPS
         u = self._cold_start(problem, dual, max_steps) if start is None else start
         result = newton(dual, u, tol, max_steps, self._report)
         return result.u, result.history
 
-    def _cold_start(self, problem: Problem, dual: DenseDual, max_steps: int) -> FloatArray:
+    def _cold_start(self, problem: SparseProblem, dual: DenseDual, max_steps: int) -> FloatArray:
         """Potentials to start from: little mass is reached by way of larger masses."""
         u = problem.cost.shift.copy()
-        regularizer: Power = problem.regularizer
+        regularizer = problem.regularizer
         scale = regularizer.score(regularizer.mass)  # of a lone neighbor; eps if quadratic
-        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < _EASY]
+        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < EASY]
         if not regularizer.linear:  # powers vanish far from the solution: come near it first
             every = np.arange(len(u))
             for _ in range(_SWEEPS):
                 u = (u + dual.c_transform(u, every)) / 2
         for s in reversed(larger):
             easier = problem.with_mass(float(regularizer.entry(s))).regularizer
-            u = newton(DenseDual(self._C, easier, self._run), u, _ON_THE_WAY, max_steps).u
+            u = newton(DenseDual(self._C, easier, self._run), u, ON_THE_WAY, max_steps).u
         return u
 
 
@@ -138,9 +154,10 @@ class Alternating(DenseMethod):
     """Dykstra's alternating projections, for the quadratic regularizer."""
 
     name = "alternating"
+    solves: type = QuadraticRegularizer
 
     def _find(
-        self, problem: Problem, dual: DenseDual, start: FloatArray | None, tol: float
+        self, problem: SparseProblem, dual: DenseDual, start: FloatArray | None, tol: float
     ) -> Found:
         n, eps = problem.n, problem.regularizer.mass
         max_rounds = self._options.max_iter or _MAX_ROUNDS

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.ot._ctransform import c_transform_over, transform_scores
-from sparrot.ot._problem import Power, compressed
+from sparrot.ot._problem import PowerRegularizer, compressed
 from sparrot.ot._screening import Support
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
@@ -66,7 +66,7 @@ class Dual(Protocol):
 class DenseDual:
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
-    def __init__(self, C: FloatArray, regularizer: Power, run: Run) -> None:
+    def __init__(self, C: FloatArray, regularizer: PowerRegularizer, run: Run) -> None:
         self.mass = regularizer.mass
         self._C = C
         self._regularizer = regularizer
@@ -124,7 +124,7 @@ class SparseDual:
         support: Support,
         ceiling: FloatArray,
         stiffness: FloatArray,
-        regularizer: Power,
+        regularizer: PowerRegularizer,
         run: Run,
     ) -> None:
         self.mass = regularizer.mass

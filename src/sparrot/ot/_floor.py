@@ -37,9 +37,9 @@ from sparrot.ot._dual import DenseDual
 from sparrot.ot._newton import NewtonResult
 from sparrot.ot._problem import (
     Certificate,
-    Problem,
-    Quadratic,
+    QuadraticRegularizer,
     Solution,
+    SparseProblem,
     compressed,
     marginal_error,
 )
@@ -233,12 +233,12 @@ def _line_search(
 class DenseFloorDual:
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
-    def __init__(self, C: FloatArray, problem: Problem, run: Run) -> None:
+    def __init__(self, C: FloatArray, problem: SparseProblem, run: Run) -> None:
         assert problem.floor is not None
         self._C = C
         self._eps = problem.regularizer.mass
         self._k = problem.floor
-        self._scores = DenseDual(C, Quadratic(self._eps), run)
+        self._scores = DenseDual(C, QuadraticRegularizer(self._eps), run)
 
     def state(self, u: FloatArray, e: FloatArray) -> FloorState:
         """By the sparse matrix of positive scores."""
@@ -289,7 +289,7 @@ class SparseFloorDual:
         support: Support,
         ceiling: FloatArray,
         stiffness: FloatArray,
-        problem: Problem,
+        problem: SparseProblem,
         run: Run,
     ) -> None:
         assert problem.floor is not None
@@ -372,7 +372,7 @@ def transform_over(
     rows: IntArray,
     u: FloatArray,
     e: FloatArray,
-    problem: Problem,
+    problem: SparseProblem,
     run: Run,
     precision: float = 1e-12,
 ) -> tuple[FloatArray, FloatArray]:
@@ -426,7 +426,7 @@ def must_be_uniform(floor: FloatArray, most: int) -> bool:
     return bool(floor.min() >= most * (1 - 1e-12))
 
 
-def uniform_solution(problem: Problem, C: FloatArray, method: str, tol: float) -> Solution:
+def uniform_solution(problem: SparseProblem, C: FloatArray, method: str, tol: float) -> Solution:
     """The uniform matrix, as the limit of large and equal multipliers: one linear system for u."""
     n = problem.n
     e = np.full(n, _HUGE)
@@ -445,7 +445,7 @@ def uniform_solution(problem: Problem, C: FloatArray, method: str, tol: float) -
 
 
 def floor_certificate(
-    certificate: Certificate, problem: Problem, plan: csr_array, e: FloatArray
+    certificate: Certificate, problem: SparseProblem, plan: csr_array, e: FloatArray
 ) -> Certificate:
     """The certificate with what a floor asks for in addition."""
     assert problem.floor is not None

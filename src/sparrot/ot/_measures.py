@@ -17,11 +17,9 @@ from scipy.sparse import csr_array
 from sparrot._types import FloatArray, IntArray
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._dual import DualState
-from sparrot.ot._newton import NewtonResult, newton
-from sparrot.ot._problem import Quadratic
+from sparrot.ot._newton import EASY, ON_THE_WAY, NewtonResult, newton
+from sparrot.ot._problem import QuadraticRegularizer
 
-_EASY = 0.1  # eps, relative to the mean finite cost, that needs no way down
-_ON_THE_WAY = 1e-2
 _WARM_UP = 50  # steps of Sinkhorn before Newton in any case
 _NEAR = 0.3  # change of a potential, in units of eps, from which Newton takes over
 
@@ -55,9 +53,9 @@ class QuadraticPairDual:
         u, v = x[: self._n], x[self._n :]
         return np.concatenate(
             [
-                transform_scores(v - self._C[left], Quadratic(), self._target[left]),
+                transform_scores(v - self._C[left], QuadraticRegularizer(), self._target[left]),
                 transform_scores(
-                    u - self._C[:, right].T, Quadratic(), self._target[self._n + right]
+                    u - self._C[:, right].T, QuadraticRegularizer(), self._target[self._n + right]
                 ),
             ]
         )
@@ -126,11 +124,11 @@ def _way_down(
     if not entropic:  # a quadratic eps acts on the size of an entry
         scale *= len(a) * len(b) / (len(a) + len(b))
     way = [eps]
-    while way[0] < _EASY * scale:
+    while way[0] < EASY * scale:
         way.insert(0, 4 * way[0])
     x = np.zeros(len(a) + len(b))
     for e in way:
-        aim = tol if e == eps else _ON_THE_WAY
+        aim = tol if e == eps else ON_THE_WAY
         if entropic:
             dual: EntropicPairDual | QuadraticPairDual = EntropicPairDual(D, a, b, e)
             result = newton(dual, _warmed_up(D, a, b, e, x / e), aim, steps)

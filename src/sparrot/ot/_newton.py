@@ -22,6 +22,8 @@ import numpy as np
 from sparrot._types import FloatArray
 from sparrot.ot._dual import Dual, DualState
 
+EASY = 0.1  # relative eps above which Newton starts well from anywhere
+ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
 _LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
 _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors,

@@ -16,7 +16,7 @@ from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.engine import Threads
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._floor import transform_rows
-from sparrot.ot._problem import Power, compressed
+from sparrot.ot._problem import PowerRegularizer, compressed
 
 _BLOCK_ENTRIES = 4_000_000
 
@@ -25,7 +25,7 @@ def new_rows(
     costs: Callable[[slice], FloatArray],
     twin: IntArray,
     u: FloatArray,
-    regularizer: Power,
+    regularizer: PowerRegularizer,
     threads: Threads,
 ) -> csr_array:
     """Row-stochastic rows of new points against the points with potentials u.

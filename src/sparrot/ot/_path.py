@@ -7,7 +7,6 @@ hardly anything again: the ceilings of the larger problem still hold for most ro
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -18,18 +17,18 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._types import FloatArray
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
-from sparrot.ot._problem import Options, Problem, Solution, perplexities
+from sparrot.ot._active_set import LARGEST_PART, part_sizes
+from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
 from sparrot.ot._solve import make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
 _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
-_SEARCH_TOL = 1e-4  # marginal error while eps is not yet known
-_ROUGH_PRECISION, _ROUGH = 0.2, 1e-2  # of the same, and marginal error, where a floor follows
+_ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
+_FLOOR_PRECISION, _FLOOR_TOL = 0.2, 1e-2  # and both where a floor follows
 _SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
-_SMALLEST_PART = 4000  # points of the smallest part, at most,
-_LARGEST_PART = 40_000  # and of the largest whose eps guides an approximate search
+_SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
 _ABOVE = 0.05  # by which to begin too large, in log eps
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
@@ -79,7 +78,7 @@ class EpsilonPath:
     """
 
     def __init__(
-        self, problem: Problem, options: Options, run: Run, start: FloatArray | None = None
+        self, problem: AnyProblem, options: Options, run: Run, start: FloatArray | None = None
     ) -> None:
         self._problem = problem
         self._options = options
@@ -89,11 +88,14 @@ class EpsilonPath:
         self._known: list[tuple[float, FloatArray]] = []
         self.n_solves = 0
 
-    def at(self, eps: float, tol: float | None = None) -> Solution:
-        """The solution at one relative eps; raises `NotConvergedError` with it if need be."""
+    def at(self, eps: float, tol: float | None = None, floor: bool = True) -> Solution:
+        """The solution at one relative eps, and perhaps without the floor of the problem.
+
+        Raises `NotConvergedError` with the best iterate if need be.
+        """
         start = self._predicted(np.log(eps))
         tol = self._options.tol if tol is None else tol
-        solution = self._method.solve(self._problem.at(eps), start, tol)
+        solution = self._method.solve(eps, start, tol, floor)
         self.n_solves += 1
         if not solution.converged:
             raise _not_converged(solution, self._options)
@@ -131,7 +133,7 @@ class EpsilonPath:
             )
         log_eps, slope = self._pilot(target)
         try:
-            log_eps, _ = self._search(target, log_eps, slope, PERPLEXITY_PRECISION)
+            log_eps, _ = self._reach(target, log_eps, slope, PERPLEXITY_PRECISION)
             return self.at(float(np.exp(log_eps)))
         except InvalidInputError as error:
             raise InvalidInputError(
@@ -155,13 +157,10 @@ class EpsilonPath:
         problem without a floor has k neighbors a row on average: so small that it hardly gives any
         row more than its floor, and large enough for the problem to be well conditioned.
         """
-        plain = copy(self)
-        plain._problem = replace(self._problem, floor=None)
         target = min(max(k, 2.0), 0.9 * self._most_neighbors())
-        log_eps, slope = plain._pilot(target)
-        log_eps, _ = plain._search(target, log_eps, slope, _ROUGH_PRECISION, _ROUGH)
-        self.n_solves += plain.n_solves
-        self._start = plain._known[-1][1]
+        log_eps, slope = self._pilot(target)
+        log_eps, _ = self._reach(target, log_eps, slope, _FLOOR_PRECISION, _FLOOR_TOL, floor=False)
+        self._start, self._known = self._known[-1][1], []  # these say nothing of other eps
         return self.at(_SHARE_OF_ROWS * float(np.exp(log_eps)))
 
     def connected(self) -> Solution:
@@ -173,7 +172,7 @@ class EpsilonPath:
         low, high = 0.0, np.inf
         eps = self._typical_eps()
         for _ in range(_MAX_SOLVES):
-            rough = self.at(eps, _SEARCH_TOL)
+            rough = self.at(eps, _ROUGH_TOL)
             if _is_connected(rough):
                 high = eps
             else:
@@ -215,18 +214,19 @@ class EpsilonPath:
         found = filter(None, (cost.outliers(), cost.duplicates()))
         return [f"drop some points first: {what}" for what in found]
 
-    def _search(
+    def _reach(
         self,
         target: float,
         start: float,
         slope: float,
         precision: float,
-        tol: float = _SEARCH_TOL,
+        tol: float = _ROUGH_TOL,
+        floor: bool = True,
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
 
         def excess(log_eps: float) -> float:
-            plan = self.at(float(np.exp(log_eps)), tol).plan
+            plan = self.at(float(np.exp(log_eps)), tol, floor).plan
             return float(np.log(perplexities(plan).mean() / target))
 
         center = float(np.log(self._typical_eps()))
@@ -245,13 +245,15 @@ class EpsilonPath:
         log_eps, slope, known = float(np.log(self._typical_eps())), 0.7, []
         order = np.random.default_rng(0).permutation(n)
         exact = replace(self._options, search="exact", neighbors=None, checkpoint=None)
-        for size in self._part_sizes():
+        largest = np.inf if self._options.search == "exact" else LARGEST_PART
+        sizes = part_sizes(n, _SMALLEST_PART, largest) if n > _SMALLEST_PART else []
+        for size in sizes:
             part = self._problem.part(np.sort(order[:size]))
             path = EpsilonPath(part, exact, self._run)
             if not 1 < target < path._most_neighbors():
                 continue
             try:
-                log_eps, slope = path._search(target, log_eps, slope, _PILOT_PRECISION)
+                log_eps, slope = path._reach(target, log_eps, slope, _PILOT_PRECISION)
             except (InvalidInputError, NotConvergedError):
                 continue  # all points may well have what few have not
             known.append((float(np.log(size)), log_eps))
@@ -259,15 +261,6 @@ class EpsilonPath:
         if not known:
             return log_eps, slope
         return _extrapolated(known, float(np.log(n))) + _ABOVE, slope
-
-    def _part_sizes(self) -> list[int]:
-        """Quarters of quarters of the points, ascending, as far as they are worth solving."""
-        size, sizes = self._problem.n, list[int]()
-        largest = size if self._options.search == "exact" else _LARGEST_PART
-        while size > _SMALLEST_PART:
-            size //= 4
-            sizes.insert(0, size)
-        return [size for size in sizes if size <= largest]
 
 
 def _is_connected(solution: Solution) -> bool:

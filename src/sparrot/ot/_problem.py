@@ -11,9 +11,9 @@ The function g and the mass m are the regularizer's. Everything here is in units
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -22,34 +22,16 @@ from sparrot._types import FloatArray, IntArray
 from sparrot.cost import Cost
 
 
+@dataclass(frozen=True)
 class Regularizer(ABC):
     """What is added to the transport cost.
 
     Attributes
     ----------
     eps : its strength.
-    shift : what to subtract from the solver's potential to have that of the stated problem.
-    sparse : whether its plans have zeros.
     """
 
-    eps: float
-    shift: float = 0.0
-    sparse: bool = True
-
-    @abstractmethod
-    def at(self, eps: float) -> Self:
-        """The same regularizer with another strength."""
-
-
-class Power(Regularizer):
-    r"""A regularizer with :math:`g(s) = (f s)^p`, factor f, power p >= 1: its plans are sparse.
-
-    A share of the points has the same potentials with the same share of the mass, whatever g is.
-    """
-
-    factor: float
-    power: float
-    share: float
+    eps: float = 1.0
 
     @property
     @abstractmethod
@@ -57,9 +39,45 @@ class Power(Regularizer):
         """What the entries g(s_ij) of every row sum to."""
 
     @property
+    def shift(self) -> float:
+        """By how much the solver's potential is above that of the stated problem."""
+        return 0.0
+
+    def at(self, eps: float) -> Self:
+        """The same regularizer with another strength."""
+        return replace(self, eps=eps)
+
+
+@dataclass(frozen=True)
+class PowerRegularizer(Regularizer):
+    r"""A regularizer with :math:`g(s) = (f s)^p`, factor f, power p >= 1: its plans are sparse.
+
+    Attributes
+    ----------
+    share : of the mass: a share of the points has the same potentials with the same share of the
+        mass, whatever g is.
+    """
+
+    share: float = field(default=1.0, kw_only=True)
+
+    @property
+    @abstractmethod
+    def factor(self) -> float:
+        """The factor f of g."""
+
+    @property
+    @abstractmethod
+    def power(self) -> float:
+        """The power p of g."""
+
+    @property
     def linear(self) -> bool:
         """Whether g is the identity."""
         return self.power == 1.0 and self.factor == 1.0
+
+    def with_mass(self, mass: float) -> Self:
+        """The same regularizer with another mass."""
+        return replace(self, share=self.share * mass / self.mass)
 
     def entry(self, s: Any) -> Any:
         """The value g(s), of a number or an array."""
@@ -81,64 +99,61 @@ class Power(Regularizer):
 
 
 @dataclass(frozen=True)
-class Quadratic(Power):
+class QuadraticRegularizer(PowerRegularizer):
     r"""QOT: :math:`\Omega = \tfrac\varepsilon2 |A|_F^2`, so that g(s) = s and the mass is eps."""
-
-    eps: float = 1.0
-    share: float = 1.0
-    factor = 1.0
-    power = 1.0
 
     @property
     def mass(self) -> float:
         """The share of eps."""
         return self.eps * self.share
 
-    def at(self, eps: float) -> Self:
-        """The same with another strength."""
-        return replace(self, eps=eps)
+    @property
+    def factor(self) -> float:
+        """One."""
+        return 1.0
+
+    @property
+    def power(self) -> float:
+        """One."""
+        return 1.0
 
 
 @dataclass(frozen=True)
-class Tsallis(Power):
+class TsallisRegularizer(PowerRegularizer):
     r"""The q-family: :math:`g(s) = ((1-q) s / \varepsilon)^{1/(1-q)}` and mass one.
 
     The potential is shifted by :math:`\varepsilon / (2 (1 - q))`, so that a score of zero is an
     entry of zero. At q = 0 this is QOT.
     """
 
-    eps: float
-    q: float
-    share: float = 1.0
-
-    @property
-    def factor(self) -> float:  # type: ignore[override]
-        """The factor f of g."""
-        return (1 - self.q) / self.eps
-
-    @property
-    def power(self) -> float:  # type: ignore[override]
-        """The power p of g."""
-        return 1 / (1 - self.q)
-
-    @property
-    def shift(self) -> float:  # type: ignore[override]
-        """By how much the solver's potential is above that of the stated problem."""
-        return self.eps / (2 * (1 - self.q))
+    q: float = 0.0
 
     @property
     def mass(self) -> float:
         """The share of one."""
         return self.share
 
-    def at(self, eps: float) -> Self:
-        """The same with another strength."""
-        return replace(self, eps=eps)
+    @property
+    def factor(self) -> float:
+        """The factor f of g."""
+        return (1 - self.q) / self.eps
+
+    @property
+    def power(self) -> float:
+        """The power p of g."""
+        return 1 / (1 - self.q)
+
+    @property
+    def shift(self) -> float:
+        """By how much the solver's potential is above that of the stated problem."""
+        return self.eps / (2 * (1 - self.q))
 
 
 @dataclass(frozen=True)
-class Entropic(Regularizer):
+class EntropicRegularizer(Regularizer):
     r"""EOT: :math:`\Omega = \varepsilon \sum A (\log A - 1)`, whose plans have no zeros.
+
+    Here g(s) is :math:`e^{s / \varepsilon}`, also of negative scores.
 
     Attributes
     ----------
@@ -146,17 +161,19 @@ class Entropic(Regularizer):
         plan.
     """
 
-    eps: float = 1.0
     drop: float | None = None
-    sparse = False
 
-    def at(self, eps: float) -> Self:
-        """The same with another strength."""
-        return replace(self, eps=eps)
+    @property
+    def mass(self) -> float:
+        """One."""
+        return 1.0
+
+
+R = TypeVar("R", bound=Regularizer, covariant=True)
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Generic[R]):
     """A regularized transport problem over n points.
 
     Attributes
@@ -169,7 +186,7 @@ class Problem:
     """
 
     cost: Cost
-    regularizer: Any
+    regularizer: R
     hollow: bool = True
     floor: FloatArray | None = None
 
@@ -183,16 +200,17 @@ class Problem:
         """Pairs i < j and, without the hollow constraint, each point with itself."""
         return number_of_pairs(self.n, self.hollow)
 
-    def at(self, eps: float) -> Problem:
-        """The same problem with another eps."""
-        return replace(self, regularizer=self.regularizer.at(eps))
+    def at(self, eps: float, floor: bool = True) -> Self:
+        """The same problem with another eps and, if asked, without its floor."""
+        return replace(
+            self, regularizer=self.regularizer.at(eps), floor=self.floor if floor else None
+        )
 
-    def with_mass(self, mass: float) -> Problem:
-        """The same problem with another mass (of a sparse plan's regularizer)."""
-        share = self.regularizer.share * mass / self.regularizer.mass
-        return replace(self, regularizer=replace(self.regularizer, share=share))
+    def with_mass(self: SparseProblem, mass: float) -> SparseProblem:
+        """The same problem with another mass."""
+        return replace(self, regularizer=self.regularizer.with_mass(mass))
 
-    def part(self, index: IntArray) -> Problem:
+    def part(self, index: IntArray) -> Self:
         """The same problem between some of the points, without a floor: they have fewer."""
         return replace(self, cost=self.cost.take(index), floor=None)
 
@@ -201,6 +219,10 @@ class Problem:
         C = self.cost.dense()
         np.fill_diagonal(C, np.inf if self.hollow else self.cost.diagonal())
         return C
+
+
+AnyProblem: TypeAlias = Problem[Regularizer]
+SparseProblem: TypeAlias = Problem[PowerRegularizer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +295,7 @@ class Solution:
     e : (n,) multipliers of a floor, None without one.
     """
 
-    problem: Problem
+    problem: AnyProblem
     u: FloatArray
     plan: Any
     certificate: Certificate

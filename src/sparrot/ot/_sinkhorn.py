@@ -24,8 +24,15 @@ from scipy.special import logsumexp
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.ot._dual import DualState
-from sparrot.ot._newton import newton
-from sparrot.ot._problem import Certificate, Options, Problem, Solution, compressed
+from sparrot.ot._newton import EASY, ON_THE_WAY, newton
+from sparrot.ot._problem import (
+    Certificate,
+    EntropicRegularizer,
+    Options,
+    Problem,
+    Solution,
+    compressed,
+)
 
 _BLOCK_ENTRIES = 2_000_000
 _MAX_STEPS = 500
@@ -33,8 +40,6 @@ _PLAN_BYTES = 40  # for each entry of a dense plan, all copies counted
 _PLAN_ROWS = 512  # of the finished plan at a time
 _NEAR = 0.5  # marginal error from which Newton takes over
 _WARM_UP = 30  # damped iterations before it does in any case
-_ON_THE_WAY = 1e-2  # marginal error for larger eps on the way down
-_EASY = 0.1  # relative eps that needs no way down
 _FACTOR = 4.0  # from one eps to the next
 
 _SPARSE = 0.2  # share of large entries below which a block is kept as a sparse one
@@ -56,8 +61,10 @@ class Sinkhorn:
     """
 
     name = "sinkhorn"
+    solves: type = EntropicRegularizer
+    knows_floors = False
 
-    def __init__(self, problem: Problem, options: Options, run: Run) -> None:
+    def __init__(self, problem: Problem[EntropicRegularizer], options: Options, run: Run) -> None:
         n_bytes = _PLAN_BYTES * problem.n**2
         self._problem = problem
         self._options = options
@@ -71,9 +78,12 @@ class Sinkhorn:
             )
         self._C = problem.cost.dense() if self._keep else None
 
-    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
-        """Solve the problem with its eps, from potentials if there are any."""
-        n, eps = problem.n, problem.regularizer.eps
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+    ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any."""
+        problem = self._problem.at(eps)
+        n = problem.n
         max_steps = self._options.max_iter or _MAX_STEPS
         dual = EntropicDual(self._costs, n, eps, self._keep, self._run)
         u = np.zeros(n) if start is None else start
@@ -81,7 +91,7 @@ class Sinkhorn:
             for larger in _way_down(eps):
                 dual.eps = larger
                 f = _damped(dual, u / larger)[0]
-                u = larger * newton(dual, f, _ON_THE_WAY, max_steps).u
+                u = larger * newton(dual, f, ON_THE_WAY, max_steps).u
         dual.eps = eps
         f, history = _damped(dual, u / eps, max_steps)
 
@@ -214,7 +224,7 @@ class EntropicDual:
 def _way_down(eps: float) -> list[float]:
     """Larger eps, descending, from an easy one to one close to eps."""
     larger: list[float] = []
-    while eps < _EASY:
+    while eps < EASY:
         eps *= _FACTOR
         larger.insert(0, eps)
     return larger

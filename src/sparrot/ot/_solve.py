@@ -3,78 +3,123 @@
 from __future__ import annotations
 
 import logging
-from typing import Protocol
+from typing import Any, Protocol
 
 from sparrot._types import FloatArray
+from sparrot.cost import SMALL
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError
 from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
 from sparrot.ot._floor import has_full_row
-from sparrot.ot._problem import Options, Problem, Solution
+from sparrot.ot._problem import AnyProblem, Options, Problem, Solution
 from sparrot.ot._sinkhorn import Sinkhorn
 
-# About here the dense and the sparse path take the same time (benchmarks/crossing.py).
-CROSSING = 1500
 SEARCHES = ("exact", "approximate", "auto")
 _TOO_MANY_PRODUCTS = 2e14  # n^2 p up to which an exact search is the faster one
 _LOG = logging.getLogger("sparrot")
 
 
 class Method(Protocol):
-    """Solves one problem for any eps, each from what it knows of those before."""
+    """Solves one problem for any eps, each from what it knows of those before.
+
+    Attributes
+    ----------
+    name : its name in the table.
+    solves : the regularizers of the problems that it solves.
+    knows_floors : whether these may have a floor.
+    """
 
     name: str
+    solves: type
+    knows_floors: bool
 
-    def __init__(self, problem: Problem, options: Options, run: Run) -> None: ...
+    def __init__(self, problem: Problem[Any], options: Options, run: Run) -> None: ...
 
-    def solve(self, problem: Problem, start: FloatArray | None, tol: float) -> Solution:
-        """Solve the problem with its eps, from potentials if there are any."""
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+    ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
 
 
 METHODS: dict[str, type[Method]] = {
     "newton": DenseNewton,
     "active-set": ActiveSet,
+    "approximate-active-set": ApproximateActiveSet,
     "alternating": Alternating,
     "sinkhorn": Sinkhorn,
 }
+# What may be asked for by name; `search` and the regularizer decide about the others.
+SOLVERS = (
+    "auto",
+    *(name for name in METHODS if name not in ("approximate-active-set", "sinkhorn")),
+)
 
 
-def make_method(problem: Problem, options: Options, run: Run) -> Method:
+def make_method(problem: AnyProblem, options: Options, run: Run) -> Method:
     """The method that was asked for, or the one that is fastest for the problem."""
-    name = options.method
-    if not problem.regularizer.sparse:
-        name = "sinkhorn"
-    elif name == "auto":
-        asked = options.search == "approximate" or options.checkpoint is not None
-        name = "newton" if problem.n <= CROSSING and not asked else "active-set"
+    name = _fastest(problem, options) if options.method == "auto" else options.method
+    _require_solves(name, problem)
     if problem.floor is not None and has_full_row(problem.floor, problem.n - problem.hollow):
         name = "newton"  # all pairs carry mass
-    if name == "active-set" and _is_approximate(problem, options):
-        return ApproximateActiveSet(problem, options, run)
+    elif name == "active-set" and _is_approximate(problem, options):
+        name = "approximate-active-set"
     return METHODS[name](problem, options, run)
 
 
-def solve(problem: Problem, run: Run, options: Options | None = None) -> Solution:
+def solve(problem: AnyProblem, run: Run, options: Options | None = None) -> Solution:
     """Solve one problem from nothing.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sparrot.cost import make_cost
-    >>> from sparrot.ot import Quadratic
+    >>> from sparrot.ot import QuadraticRegularizer
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
     >>> with Run() as run:
-    ...     solution = solve(Problem(make_cost(X, "sqeuclidean"), Quadratic(1.0)), run)
+    ...     solution = solve(Problem(make_cost(X, "sqeuclidean"), QuadraticRegularizer()), run)
     >>> solution.converged, solution.certificate.exact, solution.method
     (True, True, 'newton')
     """
     options = options or Options()
-    return make_method(problem, options, run).solve(problem, None, options.tol)
+    method = make_method(problem, options, run)
+    return method.solve(problem.regularizer.eps, None, options.tol)
 
 
-def _is_approximate(problem: Problem, options: Options) -> bool:
+def _fastest(problem: AnyProblem, options: Options) -> str:
+    """The dense or the sparse path where both can, else the first method that can."""
+    able = [name for name, method in METHODS.items() if _solves(method, problem)]
+    if "newton" not in able:
+        return able[0]
+    asked = options.search == "approximate" or options.checkpoint is not None
+    # About there both take the same time (benchmarks/crossing.py).
+    return "newton" if problem.n <= SMALL and not asked else "active-set"
+
+
+def _solves(method: type[Method], problem: AnyProblem) -> bool:
+    return isinstance(problem.regularizer, method.solves) and (
+        problem.floor is None or method.knows_floors
+    )
+
+
+def _require_solves(name: str, problem: AnyProblem) -> None:
+    """Raise unless the method is for such problems."""
+    method = METHODS[name]
+    if _solves(method, problem):
+        return
+    others = [other for other in SOLVERS[1:] if _solves(METHODS[other], problem)]
+    fits = isinstance(problem.regularizer, method.solves)
+    what = "a floor on the neighbors of a row" if fits else "this regularizer"
+    raise InvalidInputError(
+        f"{name!r} does not solve problems with {what}",
+        parameter="solver",
+        value=name,
+        remedy=f"take {' or '.join(f'{{solver={other!r}}}' for other in others)}",
+    )
+
+
+def _is_approximate(problem: AnyProblem, options: Options) -> bool:
     """Whether to search in a graph of neighbors: if some are given, or it is the faster way."""
     if options.search == "exact":
         return False

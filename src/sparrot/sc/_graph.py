@@ -14,7 +14,7 @@ from sparrot._types import PointArray
 from sparrot.affinity import Affinity
 from sparrot.affinity._kinds import KINDS
 from sparrot.affinity._neighbors import distance_named, nearest_in, nearest_others
-from sparrot.engine import Threads
+from sparrot.engine import Run
 from sparrot.ot._approximate import neighbor_graph
 
 NEIGHBORS = 15  # scanpy's default, which counts the cell itself
@@ -61,8 +61,8 @@ class KeptSearch:
 
     def fit_transform(self, X: Any) -> Any:
         """The graph of the neighbors of X."""
-        with Threads(self._n_jobs) as threads:
-            self.graph = neighbor_graph(X, self._neighbors, threads.n_jobs)
+        with Run(self._n_jobs) as run:
+            self.graph = neighbor_graph(X, self._neighbors, run)
         return self.graph
 
 

@@ -202,7 +202,10 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
         (lambda X: sparrot.knn(X, 30), "k must be an integer from 1 to 29"),
         (lambda X: sparrot.gaussian(X, -1), "bandwidth must be positive"),
         (lambda X: sparrot.tsallis(X, 1.0, 1.0), "q must be in \\[0, 1\\), got 1.0"),
-        (lambda X: sparrot.tsallis(X, 1.0, 0.5, solver="alternating"), "use sparrot.qot"),
+        (
+            lambda X: sparrot.tsallis(X, 1.0, 0.5, solver="alternating"),
+            "take solver='newton' or solver='active-set'",
+        ),
         (lambda X: sparrot.eot(X, drop=0), "drop must be positive"),
         (lambda X: sparrot.eot(X, drop=5.0), "drop must be below 1"),
         (lambda X: sparrot.eot(X, "connected"), "pass drop=1e-3 as well"),

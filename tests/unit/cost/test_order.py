@@ -7,7 +7,7 @@ import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import LEAF, MatrixCost, PointCost
 from sparrot.engine import Run
-from sparrot.ot import Problem, Quadratic, screen, transform_scores
+from sparrot.ot import Problem, QuadraticRegularizer, screen, transform_scores
 from sparrot.ot._ctransform import Reference, c_transform
 
 
@@ -126,13 +126,13 @@ def test_pruned_c_transforms_are_those_against_all():
     cost = PointCost(X).take(PointCost(X).order())
     index = np.arange(0, 4000, 2, dtype=np.int32)
     u = 0.002 * np.random.default_rng(0).random(len(index))
-    reference = Reference(Problem(cost.take(index), Quadratic(1e-3)), index, u)
+    reference = Reference(Problem(cost.take(index), QuadraticRegularizer(1e-3)), index, u)
     rows = np.arange(1, 4000, 4, dtype=np.int32)
     near = np.zeros(len(rows))
     with Run(2) as run:
         v, _ = c_transform(cost, rows, reference, near, run)
     C = cost.dense()[np.ix_(rows, index)]
-    assert v == pytest.approx(transform_scores(u - C, Quadratic(1e-3)), abs=1e-12)
+    assert v == pytest.approx(transform_scores(u - C, QuadraticRegularizer(1e-3)), abs=1e-12)
 
 
 def test_ordered_points_come_back_in_their_own_order():

@@ -5,7 +5,7 @@ import sparrot
 from problems import half_squared, points
 from sparrot.cost import PointCost
 from sparrot.engine import Run
-from sparrot.ot import Quadratic, screen
+from sparrot.ot import QuadraticRegularizer, screen
 from sparrot.ot._dual import DenseDual, SparseDual
 from sparrot.ot._newton import newton
 from sparrot.ot._screening import Support
@@ -20,8 +20,8 @@ def duals():
     r = np.full(80, 0.6)
     with Run(2) as run:
         support = Support.of(screen(cost, r, run), 80)
-        ghosts = SparseDual(support, r, np.full(80, 5.0), Quadratic(1.0), run)
-        yield {"dense": DenseDual(C, Quadratic(1.0), run), "sparse": ghosts}
+        ghosts = SparseDual(support, r, np.full(80, 5.0), QuadraticRegularizer(1.0), run)
+        yield {"dense": DenseDual(C, QuadraticRegularizer(1.0), run), "sparse": ghosts}
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -53,7 +53,7 @@ def test_ghosts_bound_an_infeasible_problem():
     r = np.full(80, 0.1)  # far too low: hardly a pair is left
     with Run(1) as run:
         support = Support.of(screen(cost, r, run), 80)
-        dual = SparseDual(support, r, np.full(80, 10.0), Quadratic(1.0), run)
+        dual = SparseDual(support, r, np.full(80, 10.0), QuadraticRegularizer(1.0), run)
         result = newton(dual, np.zeros(80), 1e-9, 100)
     assert result.error <= 1e-9
     assert (result.u <= 0.1 + 1 / 10 + 1e-9).all()

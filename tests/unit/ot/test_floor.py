@@ -329,6 +329,7 @@ def test_an_approximate_search_meets_the_floor():
     assert not a.certificate.exact
     assert a.certificate.marginal_error <= 1e-8
     assert effective(a.matrix).min() >= 8 * (1 - 1e-8)
+    assert 0 < a.certificate.complementarity <= 1e-8
     exact = sparrot.qot(X, 0.1, min_neighbors=8)
     assert abs(a.matrix - exact.matrix).sum(axis=1).mean() < 0.05
 
@@ -584,8 +585,8 @@ def test_the_transform_of_a_row_is_the_least_change_that_meets_the_floor():
         ({"n_neighbors": 5, "eps": "connected"}, "", "eps='connected', n_neighbors=5"),
         ({"n_neighbors": 5, "perplexity": 9}, "", "perplexity or n_neighbors, not both"),
         ({"n_neighbors": 5, "min_neighbors": 3}, "", "n_neighbors=5, min_neighbors=3"),
-        ({"min_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' knows no min_n"),
-        ({"n_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' knows no n_n"),
+        ({"min_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' does not solve"),
+        ({"n_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' does not solve"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, parameter, message):

@@ -17,7 +17,7 @@ from sparrot.ot import (
     Certificate,
     Options,
     Problem,
-    Quadratic,
+    QuadraticRegularizer,
     _approximate as approximate,
     _solve as solve,
 )
@@ -186,10 +186,10 @@ def test_an_approximate_plan_holds_every_pair_of_its_pool(seed):
     X = rng.standard_normal((900, 8))
     X[:9] *= 5
     options = Options(search="approximate", neighbors=KNeighborsTransformer(n_neighbors=3))
-    problem = Problem(PointCost(X), Quadratic(0.1))
+    problem = Problem(PointCost(X), QuadraticRegularizer(0.1))
     with Run(2) as run:
         method = ApproximateActiveSet(problem, options, run)
-        found = method.solve(problem, None, 1e-8)
+        found = method.solve(0.1, None, 1e-8)
         sample = sample_rows(problem, found.u, found.plan, np.random.default_rng(0), run)
     pairs = method._pool.pairs
     i, j = method._order[pairs.i], method._order[pairs.j]  # the pool is in spatial order

@@ -5,7 +5,13 @@ from scipy.optimize import brentq
 from problems import half_squared, points
 from sparrot.cost import MatrixCost, PointCost
 from sparrot.engine import Run
-from sparrot.ot import Problem, Quadratic, _screening as screening, screen, transform_scores
+from sparrot.ot import (
+    Problem,
+    QuadraticRegularizer,
+    _screening as screening,
+    screen,
+    transform_scores,
+)
 from sparrot.ot._ctransform import Reference, c_transform, rough_c_transform
 from sparrot.ot._screening import Pairs, Support
 
@@ -18,7 +24,7 @@ def solve_by_bisection(s, mass):
 def test_dense_c_transforms_solve_their_equation(mass):
     S = np.random.default_rng(0).standard_normal((20, 700))
     S[3, 5] = -np.inf
-    v = transform_scores(S, Quadratic(mass), mass)
+    v = transform_scores(S, QuadraticRegularizer(mass), mass)
     assert np.maximum(S + v[:, None], 0).sum(axis=1) == pytest.approx(mass, rel=1e-12)
     assert v[0] == pytest.approx(solve_by_bisection(S[0], mass), abs=1e-9)
 
@@ -34,7 +40,7 @@ def test_c_transforms_against_a_part_solve_their_equation_whatever_the_guess(kin
     rows = np.array([0, 1, 2, 3, 900], dtype=np.int32)
     C = half_squared(X)[np.ix_(rows, index)] / cost.unit
     guess = np.full(len(rows), near)
-    part, quadratic = cost.take(index), Quadratic(mass)
+    part, quadratic = cost.take(index), QuadraticRegularizer(mass)
     with Run(2) as run:
         fat = Reference(Problem(part, quadratic, hollow=False), index, u)
         v, _ = c_transform(cost, rows, fat, guess, run)
@@ -53,11 +59,11 @@ def test_rough_c_transforms_are_good_to_single_precision(kind):
     index = np.arange(0, 1500, 3, dtype=np.int32)
     u = np.random.default_rng(0).random(len(index))
     with Run(2) as run:
-        reference = Reference(Problem(cost.take(index), Quadratic(1.0)), index, u)
+        reference = Reference(Problem(cost.take(index), QuadraticRegularizer(1.0)), index, u)
         v, counts = rough_c_transform(cost, reference, run)
     C = half_squared(X)[:, index] / cost.unit
     C[index, np.arange(len(index))] = np.inf
-    assert v == pytest.approx(transform_scores(u - C, Quadratic(1.0)), abs=1e-5)
+    assert v == pytest.approx(transform_scores(u - C, QuadraticRegularizer(1.0)), abs=1e-5)
     assert counts.mean() == pytest.approx((v[:, None] + u - C > 0).sum(axis=1).mean(), rel=0.01)
 
 
