@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.engine import Threads, require_memory
+from sparrot.engine import Run
 
 _DENSE = 1000  # rows up to which LAPACK comes first; half of that for a single pair
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
@@ -52,11 +52,11 @@ class EigenPairs:
 def leading_eigenpairs(
     S: Any,
     k: int,
+    run: Run,
     *,
     tol: float = 1e-8,
     solver: str = "auto",
     seed: int = 0,
-    n_jobs: int | None = None,
     known: FloatArray | None = None,
 ) -> EigenPairs:
     """The k largest eigenvalues of S and their vectors; the caller looks at the residuals.
@@ -65,32 +65,32 @@ def leading_eigenpairs(
     ----------
     S : (n, n) symmetric matrix, a `csr_array` or dense, with eigenvalues in [-1, 1].
     k : number of pairs.
+    run : resources; the result does not depend on the threads.
     tol : largest residual `|S v - lambda v|`.
     solver : one of `SOLVERS`; "auto" tries several until the residuals meet `tol`. If k is nearly n
         all pairs are found by the dense one, whatever was asked for.
     seed : of the random start.
-    n_jobs : threads; the result does not depend on them.
     known : (n, m) orthonormal eigenvectors with eigenvalue 1, to be left out.
 
     Examples
     --------
     >>> ring = (np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)) / 2
-    >>> leading_eigenpairs(ring, 2).values.round(6)
+    >>> with Run() as run:
+    ...     leading_eigenpairs(ring, 2, run).values.round(6)
+    ...     leading_eigenpairs(ring, 2, run, known=np.full((6, 1), 6**-0.5)).values.round(6)
     array([1. , 0.5])
-    >>> leading_eigenpairs(ring, 2, known=np.full((6, 1), 6**-0.5)).values.round(6)
     array([0.5, 0.5])
     """
     n = S.shape[0]
     A = S if known is None else _Deflated(S, known)
     best = None
-    with Threads(n_jobs) as threads:
-        for name in _ladder(n, k, solver):
-            start = _start(n, k, seed, best)
-            pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, threads), name)
-            if best is None or _better(pairs, best, tol):
-                best = pairs
-            if best.residuals.max() <= tol:
-                break
+    for name in _ladder(n, k, solver):
+        start = _start(n, k, seed, best)
+        pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
+        if best is None or _better(pairs, best, tol):
+            best = pairs
+        if best.residuals.max() <= tol:
+            break
     assert best is not None
     return best
 
@@ -148,10 +148,10 @@ def _better(pairs: EigenPairs, best: EigenPairs, tol: float) -> bool:
     return bool(complete and pairs.residuals.max() < best.residuals.max())
 
 
-def _dense(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
+def _dense(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """LAPACK, on the matrix in full."""
     n = A.shape[0]
-    require_memory(24.0 * n**2, what=f"{k} of {n} eigenpairs", remedy="ask for fewer pairs")
+    run.require_memory(24.0 * n**2, what=f"{k} of {n} eigenpairs", remedy="ask for fewer pairs")
     if isinstance(A, LinearOperator):
         A = A @ np.eye(n)
     elif issparse(A):
@@ -163,7 +163,7 @@ def _dense(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found
     return values[-k:], vectors[:, -k:]
 
 
-def _arpack(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
+def _arpack(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """ARPACK's restarted Lanczos method, from the sum of the columns of X."""
     ncv = min(A.shape[0], max(4 * k, 40))
     most = _RESTARTS if k > 1 else 5 * _RESTARTS
@@ -178,7 +178,7 @@ def _arpack(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Foun
     return values, V @ Q
 
 
-def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
+def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """SciPy's block method, without a preconditioner."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # residuals are checked here
@@ -187,9 +187,9 @@ def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Foun
     return values[order], vectors[:, order]
 
 
-def _chebyshev(A: Any, k: int, tol: float, X: FloatArray, threads: Threads) -> Found:
+def _chebyshev(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """Subspace iteration with a Chebyshev filter, from the block X."""
-    order, step = _three_terms(A, threads)
+    order, step = _three_terms(A, run)
     X = np.linalg.qr(X[order])[0]
     for _ in range(_ROUNDS):
         Y = step(X, np.zeros_like(X), (1.0, 0.0, 0.0))
@@ -224,7 +224,7 @@ def _filtered(
     return Y
 
 
-def _three_terms(A: Any, threads: Threads) -> tuple[IntArray, Multiply]:
+def _three_terms(A: Any, run: Run) -> tuple[IntArray, Multiply]:
     """An order of the rows, and `(X, Y, (a, b, c)) -> a A X + b X + c Y` in it, written over Y."""
     S, known = (A.matrix, A.known) if isinstance(A, _Deflated) else (A, None)
     n = S.shape[0]
@@ -233,7 +233,7 @@ def _three_terms(A: Any, threads: Threads) -> tuple[IntArray, Multiply]:
     V = None if known is None else known[order]
 
     def step(X: FloatArray, Y: FloatArray, abc: tuple[float, float, float]) -> FloatArray:
-        for _ in threads.map(lambda p: rows(X, Y, abc, cuts[p], cuts[p + 1]), range(_PIECES)):
+        for _ in run.threads.map(lambda p: rows(X, Y, abc, cuts[p], cuts[p + 1]), range(_PIECES)):
             pass
         if V is not None:
             Y -= V @ (2 * abc[0] * (V.T @ X))

@@ -5,18 +5,26 @@ import scipy.sparse as sp
 import sparrot
 from problems import points, ring_graph
 from sparrot._eigensolver import _SOLVERS, EigenPairs, _better, _ladder, leading_eigenpairs
+from sparrot.engine import Run
 from sparrot.spectral import symmetric_normalization
+
+
+@pytest.fixture
+def run():
+    with Run() as run:
+        yield run
+
 
 FORMS = {"sparse": sp.csr_array, "dense": lambda S: S.toarray()}
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("solver", _SOLVERS)
-def test_every_solver_leaves_out_known_vectors(solver, form):
+def test_every_solver_leaves_out_known_vectors(solver, form, run):
     S = symmetric_normalization(sparrot.knn(points("gaussian", 600), 10))
     every, V = np.linalg.eigh(S.toarray())
     known = V[:, [-1]]
-    pairs = leading_eigenpairs(FORMS[form](S), 3, solver=solver, known=known)
+    pairs = leading_eigenpairs(FORMS[form](S), 3, run, solver=solver, known=known)
     assert pairs.solver == solver
     assert pairs.values == pytest.approx(every[[-2, -3, -4]], abs=1e-12)
     assert pairs.residuals.max() <= 1e-8
@@ -25,19 +33,19 @@ def test_every_solver_leaves_out_known_vectors(solver, form):
 
 
 @pytest.mark.parametrize("solver", ["auto", *_SOLVERS])
-def test_a_known_vector_is_left_out_where_all_other_eigenvalues_are_negative(solver):
+def test_a_known_vector_is_left_out_where_all_other_eigenvalues_are_negative(solver, run):
     n = 600
     complete = (np.ones((n, n)) - np.eye(n)) / (n - 1)
-    pairs = leading_eigenpairs(complete, 1, solver=solver, known=np.full((n, 1), n**-0.5))
+    pairs = leading_eigenpairs(complete, 1, run, solver=solver, known=np.full((n, 1), n**-0.5))
     assert pairs.values[0] == pytest.approx(-1 / (n - 1), abs=1e-12)
 
 
-def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch):
+def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch, run):
     S = symmetric_normalization(sparrot.knn(points("gaussian", 2100), 10))
     poor = np.full(3, 0.5), np.eye(2100)[:, :3]
     monkeypatch.setitem(_SOLVERS, "chebyshev", lambda *arguments: poor)
     monkeypatch.setitem(_SOLVERS, "lobpcg", lambda *arguments: pytest.fail("too far"))
-    pairs = leading_eigenpairs(S, 3)
+    pairs = leading_eigenpairs(S, 3, run)
     assert pairs.solver == "arpack"
     assert pairs.values[0] == pytest.approx(1)
 
@@ -58,10 +66,10 @@ def test_small_residuals_do_not_excuse_a_missing_pair():
     assert _better(EigenPairs(np.array([1.0, 0.9]), V, np.full(2, 1e-12), "b"), best, 1e-8)
 
 
-def test_where_arpack_gives_up_the_others_go_on(monkeypatch):
+def test_where_arpack_gives_up_the_others_go_on(monkeypatch, run):
     n = 1200  # ARPACK may not restart, and has not converged by then
     monkeypatch.setattr("sparrot._eigensolver._RESTARTS", 1)
     S = symmetric_normalization(ring_graph(n))
-    pairs = leading_eigenpairs(S, 1, known=np.full((n, 1), n**-0.5))
+    pairs = leading_eigenpairs(S, 1, run, known=np.full((n, 1), n**-0.5))
     assert pairs.solver == "chebyshev"
     assert pairs.values[0] == pytest.approx(np.cos(2 * np.pi / n), abs=1e-12)

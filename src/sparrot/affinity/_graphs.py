@@ -21,7 +21,7 @@ from sparrot.affinity._neighbors import nearest, nearest_of_graph
 from sparrot.affinity._result import Affinity
 from sparrot.affinity._transport import project
 from sparrot.cost import SMALL, Cost, make_cost
-from sparrot.engine import Run, Threads, require_memory
+from sparrot.engine import Run, require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.ot import compressed, screen
 
@@ -64,8 +64,8 @@ def knn(
     k = as_count(k, "k", n - 1)
     cost = make_cost(points, metric)
     if neighbors is None:
-        with Threads(n_jobs) as threads:
-            indices, _ = nearest(cost, k, threads)
+        with Run(n_jobs) as run:
+            indices, _ = nearest(cost, k, run)
     else:
         require_transformer(neighbors)
         indices = nearest_of_graph(csr_array(neighbors.fit_transform(points)), k)
@@ -196,8 +196,8 @@ def magic(
     k_max = min(3 * k, n - 1) if k_max is None else as_count(k_max, "k_max", n - 1)
     decay = as_positive(decay, "decay", "the kernel must fall off; 1.0 is MAGIC's choice")
     cost = make_cost(points, "sqeuclidean")
-    with Threads(n_jobs) as threads:
-        indices, costs = nearest(cost, max(k, k_max), threads)
+    with Run(n_jobs) as run:
+        indices, costs = nearest(cost, max(k, k_max), run)
     distances = np.sqrt(2 * cost.unit * costs)
     sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
     weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))

@@ -22,16 +22,15 @@ from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 from sparrot._validation import as_choice, as_count, as_public_metric
 from sparrot.affinity._estimator import validated
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
-from sparrot.engine import Threads
+from sparrot.engine import Run, row_blocks
 from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import as_slice, list_hits
 
-_TILE_ENTRIES = 4_000_000  # of one block of scores
 _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
 
 
 def nearest(
-    cost: Cost, k: int, threads: Threads, rows: IntArray | None = None
+    cost: Cost, k: int, run: Run, rows: IntArray | None = None
 ) -> tuple[IntArray, FloatArray]:
     """The k nearest other points of each point (or of some rows), and their costs in float64.
 
@@ -39,10 +38,9 @@ def nearest(
     threads, and the same as a full sort would give.
     """
     block = _exact_block if cost.n <= SMALL else _filtered_block
-    size = max(16, _TILE_ENTRIES // cost.n)
     every: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
-    pieces = [every[start : start + size] for start in range(0, len(every), size)]
-    parts = list(threads.map(lambda piece: block(cost, piece, k), pieces))
+    pieces = [every[piece] for piece in row_blocks(len(every), cost.n, least=16)]
+    parts = list(run.threads.map(lambda piece: block(cost, piece, k), pieces))
     indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
     return indices, costs
 
@@ -87,9 +85,6 @@ def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, Float
 def _rounded(x: FloatArray, down: bool) -> Float32Array:
     """To float32, never in the other direction."""
     return np.nextafter(x.astype(np.float32), np.float32(-np.inf if down else np.inf))
-
-
-_BLOCK_ENTRIES = 4_000_000
 
 
 def cost_named(distance: str) -> str:
@@ -144,9 +139,9 @@ def nearest_others(
            [1.],
            [2.]]))
     """
-    with Threads(n_jobs) as threads:
+    with Run(n_jobs) as run:
         cost = make_cost(X, cost_named(distance))
-        indices, costs = nearest(cost, k, threads)
+        indices, costs = nearest(cost, k, run)
     return indices, distances_of(cost.unit * costs, distance)
 
 
@@ -174,8 +169,8 @@ def nearest_in(
     row = np.searchsorted(enough, i)
     indices[enough], costs[enough] = _cheapest(row, j, cost.pairs(i, j), len(enough), k)
     if len(few):
-        with Threads(n_jobs) as threads:
-            indices[few], costs[few] = nearest(cost, k, threads, few.astype(np.int32))
+        with Run(n_jobs) as run:
+            indices[few], costs[few] = nearest(cost, k, run, few.astype(np.int32))
     return indices, distances_of(cost.unit * costs, distance)
 
 
@@ -221,13 +216,9 @@ def nearest_of_new(
     (array([[1, 0]], dtype=int32), array([[1., 2.]]))
     """
     costs_of = costs_to(Y, cost_named(distance))
-    size = max(1, _BLOCK_ENTRIES // len(Y))
-
-    def one(start: int) -> tuple[IntArray, FloatArray]:
-        return _least(costs_of(X[start : start + size]), k)
-
-    with Threads(n_jobs) as threads:
-        parts = list(threads.map(one, range(0, len(X), size)))
+    with Run(n_jobs) as run:
+        blocks = row_blocks(len(X), len(Y))
+        parts = list(run.threads.map(lambda rows: _least(costs_of(X[rows]), k), blocks))
     indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
     return indices, distances_of(costs, distance)
 

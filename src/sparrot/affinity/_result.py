@@ -13,10 +13,10 @@ from sparrot._eigensolver import leading_eigenpairs
 from sparrot._types import FloatArray
 from sparrot._validation import as_affinity, as_array, as_points
 from sparrot.cost import costs_to
+from sparrot.engine import Run, row_blocks
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import Certificate, Solution, marginal_error, number_of_pairs, perplexities
 
-_BLOCK_ENTRIES = 4_000_000
 _RESIDUAL = 1e-8  # of the second eigenvector, at most
 
 
@@ -165,7 +165,8 @@ class Affinity:
         degree = W.sum(axis=1)
         scale = diags_array(degree**-0.5)
         known = np.sqrt(degree / degree.sum())[:, None]
-        second = leading_eigenpairs(scale @ W @ scale, 1, tol=_RESIDUAL, known=known)
+        with Run() as run:
+            second = leading_eigenpairs(scale @ W @ scale, 1, run, tol=_RESIDUAL, known=known)
         gap = 1 - float(second.values[0])
         if second.residuals[0] > _RESIDUAL:
             raise NotConvergedError(
@@ -203,11 +204,7 @@ class Affinity:
                 f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
             )
         costs = costs_to(X, self.metric)
-        size = max(1, _BLOCK_ENTRIES // n)
-        worst = 0.0
-        for k in range(0, n, size):
-            rows = slice(k, min(k + size, n))
-            worst = max(worst, self.discrepancy(costs(X[rows]), rows))
+        worst = max(self.discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n))
         n_pairs = number_of_pairs(n, self.hollow)
         certificate = Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
         if self.row_eps is None or self.min_neighbors is None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, PointArray
@@ -43,7 +43,7 @@ from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
 from sparrot.affinity._result import Affinity
 from sparrot.cost import costs_to, make_cost
-from sparrot.engine import ProgressCallback, Run, Threads
+from sparrot.engine import ProgressCallback, Run
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import (
     SEARCHES,
@@ -57,12 +57,12 @@ from sparrot.ot import (
     Regularizer,
     Scale,
     TsallisRegularizer,
+    new_entropic_rows,
     new_floor_rows,
     new_rows,
     twins,
 )
 
-_BLOCK_ENTRIES = 4_000_000
 _ROWS_CHECKED = 16  # by `resume`
 _SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
@@ -644,12 +644,12 @@ class TransportEstimator(AffinityEstimator):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
         costs = costs_to(self._fit_X, self.metric)
-        with Threads(self.n_jobs) as threads:
-            return self._rows(lambda rows: costs(X[rows]), twin, threads)
+        with Run(self.n_jobs) as run:
+            return self._rows(lambda rows: costs(X[rows]), twin, run)
 
-    def _rows(self, costs: Any, twin: Any, threads: Threads) -> csr_array:
+    def _rows(self, costs: Any, twin: Any, run: Run) -> Any:
         regularizer = self._regularizer()
-        return new_rows(costs, twin, self.potential_ + regularizer.shift, regularizer, threads)
+        return new_rows(costs, twin, self.potential_ + regularizer.shift, regularizer, run)
 
     def _regularizer(self) -> PowerRegularizer:
         return QuadraticRegularizer(self.eps_)
@@ -721,12 +721,12 @@ class QOT(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return qot(X, **self.get_params(deep=False))
 
-    def _rows(self, costs: Any, twin: Any, threads: Threads) -> csr_array:
+    def _rows(self, costs: Any, twin: Any, run: Run) -> Any:
         e, floors = self.result_.row_eps, self.result_.min_neighbors
         if e is None or floors is None:
-            return super()._rows(costs, twin, threads)
+            return super()._rows(costs, twin, run)
         k = np.where(twin >= 0, floors[twin], np.median(floors))
-        return new_floor_rows(costs, twin, self.potential_, e, self.eps_, k, threads)
+        return new_floor_rows(costs, twin, self.potential_, e, self.eps_, k, run)
 
 
 class EOT(TransportEstimator):
@@ -771,20 +771,9 @@ class EOT(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return eot(X, **self.get_params())
 
-    def _rows(self, costs: Any, twin: Any, threads: Threads) -> Any:
-        """Rows `softmax_j((u_j - c_j) / eps)`."""
-        n = len(self._fit_X)
-        size = max(1, _BLOCK_ENTRIES // n)
-        parts = []
-        for k in range(0, len(twin), size):
-            rows = slice(k, min(k + size, len(twin)))
-            S = (self.potential_ - costs(rows)) / self.eps_
-            own = np.flatnonzero(twin[rows] >= 0)
-            S[own, twin[rows][own]] = -np.inf
-            W = np.exp(S - S.max(axis=1, keepdims=True))
-            W /= W.sum(axis=1, keepdims=True)
-            parts.append(W if self.drop is None else csr_array(np.where(self.drop / n <= W, W, 0)))
-        return np.concatenate(parts) if self.drop is None else csr_array(vstack(parts))
+    def _rows(self, costs: Any, twin: Any, run: Run) -> Any:
+        regularizer = EntropicRegularizer(self.eps_, self.drop)
+        return new_entropic_rows(costs, twin, self.potential_, regularizer, run)
 
 
 class Tsallis(TransportEstimator):

@@ -2,7 +2,7 @@
 
 from sparrot.engine._progress import Progress, ProgressBar, ProgressCallback, as_progress, silent
 from sparrot.engine._run import Run, available_memory, memory_budget, peak_memory, require_memory
-from sparrot.engine._threads import Threads
+from sparrot.engine._threads import Threads, row_blocks
 
 __all__ = [
     "Progress",
@@ -15,5 +15,6 @@ __all__ = [
     "memory_budget",
     "peak_memory",
     "require_memory",
+    "row_blocks",
     "silent",
 ]

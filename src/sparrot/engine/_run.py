@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -47,15 +47,16 @@ class Run:
         if progress is not None:
             as_progress(progress)  # raises for what is none
         self._asked = progress
-        self._bar: AbstractContextManager[ProgressCallback] | None = None
         self._progress: ProgressCallback | None = None
+        self._entered = ExitStack()
 
     def __enter__(self) -> Self:
         """Start the threads, and a progress bar if one was asked for."""
-        self.threads.__enter__()
-        if self._asked:
-            self._bar = as_progress(self._asked)
-            self._progress = self._bar.__enter__()
+        with ExitStack() as entered:
+            entered.enter_context(self.threads)
+            if self._asked:
+                self._progress = entered.enter_context(as_progress(self._asked))
+            self._entered = entered.pop_all()
         return self
 
     def __exit__(
@@ -64,10 +65,8 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the threads, and take the progress bar away."""
-        self.threads.__exit__(kind, error, trace)
-        if self._bar is not None:
-            self._bar.__exit__(kind, error, trace)
+        """Take the progress bar away, and stop the threads."""
+        self._entered.__exit__(kind, error, trace)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""

@@ -2,7 +2,7 @@
 
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._measures import couple
-from sparrot.ot._out_of_sample import new_floor_rows, new_rows, twins
+from sparrot.ot._out_of_sample import new_entropic_rows, new_floor_rows, new_rows, twins
 from sparrot.ot._path import PERPLEXITY, PERPLEXITY_PRECISION, EpsilonPath, Scale, find_root
 from sparrot.ot._problem import (
     Certificate,
@@ -45,6 +45,7 @@ __all__ = [
     "find_root",
     "list_hits",
     "marginal_error",
+    "new_entropic_rows",
     "new_floor_rows",
     "new_rows",
     "number_of_pairs",

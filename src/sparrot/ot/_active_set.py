@@ -130,24 +130,22 @@ class SpatialMethod:
         self._options = options
         self._run = run
 
-    def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
-    ) -> Solution:
-        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
-        if start is not None and self._order is not None:
-            start = start[self._order]
-        budget = Budget(self._options.max_iter or MAX_STEPS)
-        solution = self._solve(self._problem.at(eps, floor), start, ROUNDED * tol, budget)
-        certificate = solution.certificate
+    def _in_order(self, start: FloatArray | None) -> FloatArray | None:
+        """Potentials in spatial order."""
+        return start if start is None or self._order is None else start[self._order]
+
+    def _as_given(self, solution: Solution, budget: Budget, tol: float) -> Solution:
+        """From spatial order back to the order of the points."""
+        certificate, problem = solution.certificate, solution.problem
         u, e, plan = solution.u, solution.e, solution.plan
-        if self._order is not None:  # back to the order of the points
+        if self._order is not None:
             place = np.argsort(self._order)
             columns = self._order.astype(plan.indices.dtype)[plan.indices]
             plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
             plan.sort_indices()
             u, e = u[place], None if e is None else e[place]
         return Solution(
-            problem=self._given.at(eps, floor),
+            problem=self._given.at(problem.regularizer.eps, problem.floor is not None),
             u=u,
             plan=plan,
             certificate=certificate,
@@ -156,12 +154,6 @@ class SpatialMethod:
             method=self.name,
             e=e,
         )
-
-    def _solve(
-        self, problem: SparseProblem, start: FloatArray | None, tol: float, budget: Budget
-    ) -> Solution:
-        """The same in spatial order."""
-        raise NotImplementedError
 
 
 class ActiveSet(SpatialMethod):
@@ -188,9 +180,12 @@ class ActiveSet(SpatialMethod):
             self._ceilings.resume(state)
             self._resumed = state.u
 
-    def _solve(
-        self, problem: SparseProblem, start: FloatArray | None, tol: float, budget: Budget
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
     ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
+        problem, start = self._problem.at(eps, floor), self._in_order(start)
+        budget = Budget(self._options.max_iter or MAX_STEPS)
         start, self._resumed = self._resumed if start is None else start, None
         guess: Guess | None = None
         if problem.floor is not None:
@@ -205,8 +200,8 @@ class ActiveSet(SpatialMethod):
             what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
             remedy=_FEWER_NEIGHBORS,
         )
-        self._last = self._ceilings.solve(problem, guess, tol, budget)
-        return self._last
+        self._last = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
+        return self._as_given(self._last, budget, tol)
 
     def _floor_guess(
         self, problem: SparseProblem, start: FloatArray | None, budget: Budget

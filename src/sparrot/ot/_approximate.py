@@ -23,6 +23,8 @@ from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import (
     LARGEST_PART,
     LOG,
+    MAX_STEPS,
+    ROUNDED,
     Budget,
     Ceilings,
     Guess,
@@ -65,17 +67,20 @@ class ApproximateActiveSet(SpatialMethod):
         self._rng = np.random.default_rng(_SEED)
         self._grown = 0.0  # the score of one partner with all the mass that the pool has grown for
 
-    def _solve(
-        self, problem: SparseProblem, start: FloatArray | None, tol: float, budget: Budget
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
     ) -> Solution:
         """Let the pool grow until little is new, solve on it, and check a sample of rows."""
-        u = first_potentials(problem, self._run, LARGEST_PART).u if start is None else start
+        problem, u = self._problem.at(eps, floor), self._in_order(start)
+        budget = Budget(self._options.max_iter or MAX_STEPS)
+        if u is None:
+            u = first_potentials(problem, self._run, LARGEST_PART).u
         reach = problem.regularizer.score(problem.regularizer.mass)
         if reach > self._grown:  # where less is asked for, hardly any other pair matters
             u = self._grow(problem, u)
             self._grown = reach
         ceilings = Ceilings(self._problem, self._run, pool=self._pool)
-        solution = ceilings.solve(problem, self._near(problem, u), tol, budget)
+        solution = ceilings.solve(problem, self._near(problem, u), ROUNDED * tol, budget)
         certificate = replace(solution.certificate, missed_rows=1.0)
         if solution.certificate.exact:  # on the pool; else nothing is known: no silent pass
             sampled = sample_rows(problem, solution.u, solution.plan, self._rng, self._run)
@@ -86,7 +91,7 @@ class ApproximateActiveSet(SpatialMethod):
                 exact=False,
                 missed_rows=sampled.missed_rows,
             )
-        return replace(solution, certificate=certificate)
+        return self._as_given(replace(solution, certificate=certificate), budget, tol)
 
     def _grow(self, problem: SparseProblem, u: FloatArray) -> FloatArray:
         """Let potentials settle on the pool and add neighbors of neighbors, in turn."""

@@ -10,23 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from sparrot._types import FloatArray, IntArray, PointArray
-from sparrot.engine import Threads
+from sparrot.engine import Run, row_blocks
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._floor import transform_rows
-from sparrot.ot._problem import PowerRegularizer, compressed
+from sparrot.ot._problem import EntropicRegularizer, PowerRegularizer, compressed
 
-_BLOCK_ENTRIES = 4_000_000
+Costs = Callable[[slice], FloatArray]
+Entries = tuple[IntArray, IntArray, FloatArray]  # rows, ascending, columns and values
 
 
 def new_rows(
-    costs: Callable[[slice], FloatArray],
-    twin: IntArray,
-    u: FloatArray,
-    regularizer: PowerRegularizer,
-    threads: Threads,
+    costs: Costs, twin: IntArray, u: FloatArray, regularizer: PowerRegularizer, run: Run
 ) -> csr_array:
     """Row-stochastic rows of new points against the points with potentials u.
 
@@ -34,42 +31,29 @@ def new_rows(
     leave out for new point k, or -1.
     """
 
-    def block(start: int) -> tuple[IntArray, IntArray, FloatArray]:
-        rows = slice(start, min(start + size, len(twin)))
-        S = u - costs(rows)
-        own = np.flatnonzero(twin[rows] >= 0)
-        S[own, twin[rows][own]] = -np.inf
-        S -= S.max(axis=1, keepdims=True)  # however far the point is, no digit is lost
+    def entries(S: FloatArray, rows: slice) -> Entries:
         S += transform_scores(S, regularizer)[:, None]
         i, j = np.nonzero(S > 0)
-        return np.bincount(i, minlength=len(S)), j, regularizer.entry(S[i, j]) / regularizer.mass
+        return i, j, regularizer.entry(S[i, j]) / regularizer.mass
 
-    size = max(1, _BLOCK_ENTRIES // len(u))
-    parts = list(threads.map(block, range(0, len(twin), size)))
-    counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return compressed(counts, indices, data, len(u))
+    return _by_blocks(entries, costs, twin, u, run)
 
 
 def new_floor_rows(
-    costs: Callable[[slice], FloatArray],
+    costs: Costs,
     twin: IntArray,
     u: FloatArray,
     e: FloatArray,
     eps: float,
     k: FloatArray,
-    threads: Threads,
+    run: Run,
 ) -> csr_array:
     """The same with a floor k on the effective neighbors of each new row.
 
     The nearest points by `u_j - c_j` are tried first, and more where these do not suffice.
     """
 
-    def block(start: int) -> tuple[IntArray, IntArray, FloatArray]:
-        rows = slice(start, min(start + size, len(twin)))
-        S = u - costs(rows)
-        own = np.flatnonzero(twin[rows] >= 0)
-        S[own, twin[rows][own]] = -np.inf
-        S -= S.max(axis=1, keepdims=True)
+    def entries(S: FloatArray, rows: slice) -> Entries:
         m = min(S.shape[1], int(8 * k[rows].max()) + 32)
         while True:
             near = np.sort(np.argpartition(-S, m - 1, axis=1)[:, :m], axis=1)
@@ -80,12 +64,51 @@ def new_floor_rows(
             m = min(2 * m, S.shape[1])
         W = np.maximum(T + v[:, None], 0) / (eps + (f[:, None] + e[near]) / 2)
         i, j = np.nonzero(W)
-        return np.bincount(i, minlength=len(W)), near[i, j], W[i, j]
+        return i, near[i, j], W[i, j]
 
-    size = max(1, _BLOCK_ENTRIES // len(u))
-    parts = list(threads.map(block, range(0, len(twin), size)))
+    return _by_blocks(entries, costs, twin, u, run)
+
+
+def new_entropic_rows(
+    costs: Costs, twin: IntArray, u: FloatArray, regularizer: EntropicRegularizer, run: Run
+) -> csr_array | FloatArray:
+    """Rows `softmax_j((u_j - c_j) / eps)`, without the entries that the regularizer drops."""
+    n, eps, drop = len(u), regularizer.eps, regularizer.drop
+
+    def block(rows: slice) -> csr_array | FloatArray:
+        W = np.exp(_scores(costs, twin, u, rows) / eps)
+        W /= W.sum(axis=1, keepdims=True)
+        return W if drop is None else csr_array(np.where(drop / n <= W, W, 0))
+
+    parts = list(run.threads.map(block, row_blocks(len(twin), n)))
+    return np.concatenate(parts) if drop is None else csr_array(vstack(parts))
+
+
+def _by_blocks(
+    entries: Callable[[FloatArray, slice], Entries],
+    costs: Costs,
+    twin: IntArray,
+    u: FloatArray,
+    run: Run,
+) -> csr_array:
+    """The matrix of the entries that are found from the scores of some rows at a time."""
+
+    def block(rows: slice) -> Entries:
+        i, j, w = entries(_scores(costs, twin, u, rows), rows)
+        return np.bincount(i, minlength=rows.stop - rows.start), j, w
+
+    parts = list(run.threads.map(block, row_blocks(len(twin), len(u))))
     counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
     return compressed(counts, indices, data, len(u))
+
+
+def _scores(costs: Costs, twin: IntArray, u: FloatArray, rows: slice) -> FloatArray:
+    """The scores `u_j - c_ij` less the largest of their row: however far, no digit is lost."""
+    S = u - costs(rows)
+    own = np.flatnonzero(twin[rows] >= 0)
+    S[own, twin[rows][own]] = -np.inf
+    S -= S.max(axis=1, keepdims=True)
+    return S
 
 
 def twins(X: PointArray, Y: PointArray) -> IntArray:

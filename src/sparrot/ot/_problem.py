@@ -73,7 +73,7 @@ class PowerRegularizer(Regularizer):
     @property
     def linear(self) -> bool:
         """Whether g is the identity."""
-        return self.power == 1.0 and self.factor == 1.0
+        return False
 
     def with_mass(self, mass: float) -> Self:
         """The same regularizer with another mass."""
@@ -106,6 +106,11 @@ class QuadraticRegularizer(PowerRegularizer):
     def mass(self) -> float:
         """The share of eps."""
         return self.eps * self.share
+
+    @property
+    def linear(self) -> bool:
+        """It is."""
+        return True
 
     @property
     def factor(self) -> float:

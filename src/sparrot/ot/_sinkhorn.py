@@ -34,7 +34,7 @@ from sparrot.ot._problem import (
     compressed,
 )
 
-_BLOCK_ENTRIES = 2_000_000
+_MOST_ENTRIES = 2_000_000  # of a block
 _MAX_STEPS = 500
 _PLAN_BYTES = 40  # for each entry of a dense plan, all copies counted
 _PLAN_ROWS = 512  # of the finished plan at a time
@@ -154,7 +154,7 @@ class EntropicDual:
         self._threads = run.threads
         budget = run.memory()
         self._plan = np.empty((n, n)) if keep else None
-        self._size = max(1, int(min(_BLOCK_ENTRIES, budget / _BLOCK_BYTES)) // n)
+        self._size = max(1, int(min(_MOST_ENTRIES, budget / _BLOCK_BYTES)) // n)
         self._share = min(_SPARSE, budget / (_ENTRY_BYTES * n**2))
 
     def log_sums(self, f: FloatArray) -> FloatArray:

@@ -28,6 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
+from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
 
@@ -280,20 +281,21 @@ def eigenpairs(
     S = scaled(W, degree**-0.5, degree**-0.5)
     trivial = 1 < kept and k <= kept  # eigenvalue 1 again and again, with vectors that are known
     parts = []
-    for c in range(k if trivial else kept):
-        points = np.flatnonzero(labels == c)
-        if trivial:
-            pairs = _trivial_pair(degree[points])
-        else:
-            pairs = leading_eigenpairs(
-                S if len(points) == n else S[points][:, points],
-                min(k - kept + 1, len(points)),
-                tol=tol,
-                solver=solver,
-                seed=random_state,
-                n_jobs=n_jobs,
-            )
-        parts.append((points, pairs))
+    with Run(n_jobs) as run:
+        for c in range(k if trivial else kept):
+            points = np.flatnonzero(labels == c)
+            if trivial:
+                pairs = _trivial_pair(degree[points])
+            else:
+                pairs = leading_eigenpairs(
+                    S if len(points) == n else S[points][:, points],
+                    min(k - kept + 1, len(points)),
+                    run,
+                    tol=tol,
+                    solver=solver,
+                    seed=random_state,
+                )
+            parts.append((points, pairs))
     spectrum = _merged(parts, k, labels, degree)
     worst = spectrum.residuals.max()
     if worst > tol:
