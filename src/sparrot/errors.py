@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from string import Formatter
-from typing import Any, Self
+from typing import Any
 
 Spell = Callable[[str, str], str | None]
 
@@ -152,13 +152,8 @@ class NotConvergedError(SparrotError, RuntimeError):
 
     def __init__(self, problem: str, result: Any, **parts: Any) -> None:
         super().__init__(problem, **parts)
-        self.carry(result)
-
-    def carry(self, result: Any) -> Self:
-        """Hold a result: the iterate in the form that the caller knows."""
         self.result = result
-        self.args = self.problem, result  # so that the error survives a process boundary
-        return self
+        self.args = problem, result  # so that the error survives a process boundary
 
     def __str__(self) -> str:
         """The message in the words of Python, and where the iterate is."""

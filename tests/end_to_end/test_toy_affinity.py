@@ -30,10 +30,25 @@ class Toy(AffinityEstimator):
         return toy(X, self.bandwidth, metric=self.metric)
 
 
+def toy_transport(X, eps=None, q=0.5, *, perplexity=None, metric="sqeuclidean", n_jobs=None):
+    """A plan of transport with more smoothing, by default, than the one that it is."""
+    eps = 2.0 if eps is None and perplexity is None else eps
+    a = sparrot.tsallis(X, eps, q, perplexity=perplexity, metric=metric, n_jobs=n_jobs)
+    return replace(a, kind="toy_transport")
+
+
+class ToyTransport(sparrot.Tsallis):
+    def _build(self, X):
+        return replace(super()._build(X), kind="toy_transport")
+
+
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     kind = Kind(__name__, "toy", "Toy", ("bandwidth",), lambda n: {"bandwidth": 0.1})
     monkeypatch.setitem(KINDS, "toy", kind)
+    scales = ("eps", "perplexity")
+    transport = Kind(__name__, "toy_transport", "ToyTransport", scales, transport=True)
+    monkeypatch.setitem(KINDS, "toy_transport", transport)
 
 
 def test_it_is_built_by_name_at_its_own_default_scale():
@@ -62,6 +77,33 @@ def test_it_is_laid_out_by_tsne():
     assert np.allclose(sparrot.tsne_affinities(a).P.toarray(), a.matrix / a.matrix.sum())
     with pytest.raises(sparrot.InvalidInputError, match="kind must be one of qot, eot, tsallis"):
         sparrot.tsne(X, kind="toy")  # which has no rows for new points
+
+
+def test_a_plan_of_transport_defends_itself_and_has_rows_for_new_points(tmp_path):
+    made = build(X, "toy_transport")
+    assert made.kind == "toy_transport"
+    assert made.check(X).violation < 1e-12
+    sparrot.save(made, tmp_path / "a.npz")
+    a = sparrot.load(tmp_path / "a.npz")
+    assert a.check(X).violation < 1e-12
+    model = sparrot.resume(a, X)
+    assert isinstance(model, ToyTransport)
+    new = X[:5] + 0.1
+    fitted = ToyTransport(2.0).fit(X)
+    assert np.allclose(model.transform(new).toarray(), fitted.transform(new).toarray())
+    with pytest.raises(sparrot.InvalidInputError, match="is not the data of this affinity"):
+        sparrot.resume(a, X[::-1])
+    with pytest.raises(sparrot.InvalidInputError, match="'toy' has no rows for new points"):
+        sparrot.resume(build(X, "toy"), X)
+
+
+def test_a_plan_of_transport_is_laid_out_by_tsne_with_new_points():
+    pytest.importorskip("openTSNE")
+    a = build(X, "toy_transport")
+    rows = sparrot.tsne_affinities(a, X).to_new(X[:3] + 0.1)
+    assert np.allclose(rows.toarray(), sparrot.resume(a, X).transform(X[:3] + 0.1).toarray())
+    embedding = sparrot.tsne(X, kind="toy_transport", n_iter=5, early_exaggeration_iter=5)
+    assert embedding.transform(X[:3] + 0.1).shape == (3, 2)
 
 
 def test_the_command_line_makes_it(tmp_path):

@@ -21,6 +21,7 @@ from ._neighbors import (
 )
 from ._registry import (
     match as match,
+    resume as resume,
 )
 from ._result import (
     Affinity as Affinity,
@@ -34,6 +35,5 @@ from ._transport import (
     project as project,
     qot as qot,
     qot_path as qot_path,
-    resume as resume,
     tsallis as tsallis,
 )

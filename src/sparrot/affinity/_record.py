@@ -24,7 +24,18 @@ _ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
 _LATER = ("missed_rows", "floor_violation", "complementarity")  # zero where they are missing
 _ANEW = "save the affinity anew"
-_NEEDED = ("kind", "n", "mean_cost", "metric", "q", "history", "hollow", "solver", "n_solves")
+_NEEDED = (
+    "kind",
+    "n",
+    "mean_cost",
+    "metric",
+    "q",
+    "shift",
+    "history",
+    "hollow",
+    "solver",
+    "n_solves",
+)
 
 
 def to_record(affinity: Affinity) -> dict[str, Any]:
@@ -81,6 +92,7 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
         ),
         eps=float(record["eps"]) if "eps" in record else None,
         q=float(record["q"]),
+        shift=float(record["shift"]),
         certificate=certificate,
         history=tuple(float(error) for error in np.atleast_1d(record["history"])),
         hollow=bool(record["hollow"]),

@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from sparrot._types import PointArray
 from sparrot._validation import as_choice
+from sparrot.affinity._estimator import AffinityEstimator, validated
 from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._result import Affinity, perplexity
+from sparrot.affinity._transport import TransportEstimator
+from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
 from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, find_root
 
 _log = logging.getLogger(__name__)
+_ROWS_CHECKED = 16  # by `resume`
+_SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
 
 def build(X: Any, kind: str, **arguments: Any) -> Affinity:
@@ -146,3 +152,60 @@ def _target(to: Any) -> float:
             remedy="for a number of your own pass {perplexity} to the affinity itself",
         )
     return float(perplexity(to).mean())
+
+
+def resume(affinity: Affinity, X: Any) -> TransportEstimator:
+    """The fitted estimator of an affinity that is there already; nothing is solved.
+
+    Parameters
+    ----------
+    affinity : a result of `sparrot.qot`, `eot` or `tsallis` (or of another kind of transport that
+        is in the table), perhaps from a file.
+    X : the points (or costs) it was made from.
+
+    Returns
+    -------
+    QOT, EOT or Tsallis
+        As `fit(X)` would leave it: with `transform` for new points.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> sparrot.resume(sparrot.qot(X), X).transform(X[:3] + 0.01).shape
+    (3, 100)
+    """
+    estimator = KINDS[affinity.kind].estimator if affinity.kind in KINDS else AffinityEstimator
+    if affinity.potential is None or not issubclass(estimator, TransportEstimator):
+        raise InvalidInputError(
+            f"of kind {affinity.kind!r} has no rows for new points",
+            parameter="affinity",
+            remedy=f"pass one of {', '.join(kinds(transport=True))}",
+        )
+    model = estimator(**estimator._parameters_of(affinity))
+    points = validated(model, X, reset=True)
+    n = affinity.matrix.shape[0]
+    if len(points) != n:
+        raise InvalidInputError(
+            f"must be the {n} rows of the affinity, got {len(points)}", parameter="X"
+        )
+    _require_same_data(affinity, points)
+    return model._adopt(affinity, points)
+
+
+def _require_same_data(affinity: Affinity, points: PointArray) -> None:
+    """Recompute a few rows from the points and the potential; others would give other rows."""
+    assert affinity.eps is not None
+    costs = costs_to(points, affinity.metric)
+    allowed = 0.0 if affinity.certificate is None else affinity.certificate.violation
+    for i in np.unique(np.linspace(0, len(points) - 1, _ROWS_CHECKED).astype(int)):
+        C = costs(points[i : i + 1])
+        rounding = _SAME * max(affinity.eps, float(np.abs(C).max()))
+        off = affinity._discrepancy(C, slice(i, i + 1))
+        if not off <= allowed + rounding:
+            raise InvalidInputError(
+                f"is not the data of this affinity: its row {i} does not follow from X and the "
+                f"potential (by {off / affinity.eps:.2g})",
+                parameter="X",
+                remedy="pass the points it was made from, in their order",
+            )

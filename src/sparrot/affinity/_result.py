@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
@@ -67,6 +67,9 @@ class Affinity:
         `[u_i + u_j - C_ij]_+ / (eps + (row_eps_i + row_eps_j) / 2)`; None without.
     min_neighbors : (n,) the effective neighbors that each row has at least; None without a floor.
     q : 0 for QOT, 1 for EOT, and between for Tsallis.
+    shift : in the units of C, so that with scores `s_ij = u_i + u_j + 2 shift - C_ij` the plan is
+        `[(1 - q) s_ij / eps]_+^(1 / (1 - q))`, and `exp(s_ij / eps)` at q = 1. Zero for QOT and
+        EOT, `eps / (2 (1 - q))` for Tsallis.
     certificate : marginal error and violation: why this is the optimum.
     history : the marginal error before each Newton step (or round of projections), last solve; with
         a floor, the largest of the errors of its certificate.
@@ -89,40 +92,7 @@ class Affinity:
     n_solves: int = 1
     row_eps: FloatArray | None = None
     min_neighbors: FloatArray | None = None
-
-    @classmethod
-    def of(
-        cls, solution: Solution, kind: str, metric: str, q: float = 0.0, n_solves: int = 1
-    ) -> Self:
-        """From a solution in units of the mean cost to the units of the data."""
-        problem, certificate = solution.problem, solution.certificate
-        unit = problem.cost.unit
-        potential = unit * (solution.u - problem.regularizer.shift)
-        row_eps = None if solution.e is None else unit * solution.e
-        floor = None if problem.floor is None else problem.floor.copy()
-        for vector in (potential, row_eps, floor):
-            if vector is not None:
-                vector.flags.writeable = False
-        return cls(
-            kind=kind,
-            matrix=solution.plan,
-            mean_cost=problem.cost.mean(),
-            metric=metric,
-            potential=potential,
-            eps=unit * problem.regularizer.eps,
-            q=q,
-            certificate=replace(
-                certificate,
-                marginal_error=marginal_error(solution.plan),
-                violation=unit * certificate.violation,
-            ),
-            history=solution.history,
-            hollow=problem.hollow,
-            solver=solution.method,
-            n_solves=n_solves,
-            row_eps=row_eps,
-            min_neighbors=floor,
-        )
+    shift: float = 0.0
 
     @property
     def n_iter(self) -> int:
@@ -204,7 +174,7 @@ class Affinity:
                 f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
             )
         costs = costs_to(X, self.metric)
-        worst = max(self.discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n))
+        worst = max(self._discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n))
         n_pairs = number_of_pairs(n, self.hollow)
         certificate = Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
         if self.row_eps is None or self.min_neighbors is None:
@@ -218,21 +188,22 @@ class Affinity:
             complementarity=max(0.0, float(np.minimum(unused, spare).max())),
         )
 
-    def discrepancy(self, C: FloatArray, rows: slice) -> float:
+    def _discrepancy(self, C: FloatArray, rows: slice) -> float:
         """The violation that `check` finds in some rows, given their costs with all points."""
         assert self.potential is not None
         assert self.eps is not None
-        u, eps = self.potential, self.eps
+        u, eps, q = self.potential + self.shift, self.eps, self.q
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         if self.metric not in ("precomputed", "kernel"):
             C[own] = 0.0
-        if self.row_eps is None:
-            expected = exp_q(
-                (u[rows, None] + u - C) / eps - (self.kind not in ("eot", "tsallis")), self.q
-            )
-        else:
+        scores = u[rows, None] + u - C
+        if self.row_eps is not None:
             e = self.row_eps
-            expected = np.maximum(u[rows, None] + u - C, 0) / (eps + (e[rows, None] + e) / 2)
+            expected = np.maximum(scores, 0) / (eps + (e[rows, None] + e) / 2)
+        elif q == 1:
+            expected = np.exp(scores / eps)
+        else:
+            expected = np.maximum((1 - q) * scores / eps, 0) ** (1 / (1 - q))
         if self.hollow:
             expected[own] = 0.0
         block = self.matrix[rows]
@@ -250,14 +221,34 @@ class Affinity:
         return f"<{self.kind} affinity: {', '.join(facts)}>"
 
 
-def exp_q(x: FloatArray, q: float) -> FloatArray:
-    """The deformed exponential `[1 + (1-q) x]_+^(1/(1-q))`, and exp at q = 1.
-
-    Examples
-    --------
-    >>> exp_q(np.array([-2.0, 0.0, 1.0]), 0.0)
-    array([0., 1., 2.])
-    """
-    if q == 1:
-        return np.exp(x)
-    return np.maximum(1 + (1 - q) * x, 0) ** (1 / (1 - q))
+def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -> Affinity:
+    """From a solution in units of the mean cost to the units of the data."""
+    problem, certificate = solution.problem, solution.certificate
+    unit, regularizer = problem.cost.unit, problem.regularizer
+    potential = unit * (solution.u - regularizer.shift)
+    row_eps = None if solution.e is None else unit * solution.e
+    floor = None if problem.floor is None else problem.floor.copy()
+    for vector in (potential, row_eps, floor):
+        if vector is not None:
+            vector.flags.writeable = False
+    return Affinity(
+        kind=kind,
+        matrix=solution.plan,
+        mean_cost=problem.cost.mean(),
+        metric=metric,
+        potential=potential,
+        eps=unit * regularizer.eps,
+        q=regularizer.q,
+        shift=unit * regularizer.shift,
+        certificate=replace(
+            certificate,
+            marginal_error=marginal_error(solution.plan),
+            violation=unit * certificate.violation,
+        ),
+        history=solution.history,
+        hollow=problem.hollow,
+        solver=solution.method,
+        n_solves=n_solves,
+        row_eps=row_eps,
+        min_neighbors=floor,
+    )

@@ -41,7 +41,7 @@ from sparrot._validation import (
 )
 from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._result import Affinity
+from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run
 from sparrot.errors import InvalidInputError, NotConvergedError
@@ -62,9 +62,6 @@ from sparrot.ot import (
     new_rows,
     twins,
 )
-
-_ROWS_CHECKED = 16  # by `resume`
-_SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
 
 def qot(
@@ -255,9 +252,9 @@ def qot_path(
 
     def affinities() -> Iterator[Affinity]:
         for eps in grid:
-            with run, _results_of("qot", metric, 0.0):  # BLAS has its threads back in between
+            with run, _results_of("qot", metric):  # BLAS has its threads back in between
                 solution = path.at(eps)
-            yield Affinity.of(solution, "qot", metric, n_solves=path.n_solves)
+            yield affinity_of(solution, "qot", metric, path.n_solves)
 
     return affinities()
 
@@ -374,7 +371,6 @@ def eot(
         EntropicRegularizer(drop=drop),
         scale,
         as_options("auto", tol, max_iter),
-        q=1.0,
         metric=metric,
         hollow=hollow,
         potential=potential,
@@ -426,10 +422,9 @@ def tsallis(
     return _solve(
         as_points(X, as_public_metric(metric)),
         "tsallis",
-        TsallisRegularizer(1.0, float(q)),
+        TsallisRegularizer(q=float(q)),
         as_scale(eps, perplexity),
         as_options(solver, tol, max_iter),
-        q=float(q),
         metric=metric,
         hollow=hollow,
         n_jobs=n_jobs,
@@ -445,7 +440,6 @@ def _solve(
     scale: Scale,
     options: Options,
     *,
-    q: float = 0.0,
     metric: str,
     hollow: Any,
     min_neighbors: Any = None,
@@ -456,7 +450,7 @@ def _solve(
     warn: bool = True,
 ) -> Affinity:
     """The core of all of them: make the cost, find eps, solve, and go back to the data's units."""
-    with Run(n_jobs, as_max_memory(max_memory), progress) as run, _results_of(kind, metric, q):
+    with Run(n_jobs, as_max_memory(max_memory), progress) as run, _results_of(kind, metric):
         cost = make_cost(points, metric)
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         hollow = as_flag(hollow, "hollow")
@@ -478,19 +472,20 @@ def _solve(
             solution = path.with_neighbors(scale.n_neighbors)
         else:
             solution = path.connected()
-        affinity = Affinity.of(solution, kind, metric, q, path.n_solves)
+        affinity = affinity_of(solution, kind, metric, path.n_solves)
     if warn:
         warn_if_poor(affinity, cost, given_eps=scale.eps is not None)
     return affinity
 
 
 @contextmanager
-def _results_of(kind: str, metric: str, q: float) -> Iterator[None]:
+def _results_of(kind: str, metric: str) -> Iterator[None]:
     """Let the error of a solve that did not converge carry an affinity, as the function returns."""
     try:
         yield
     except NotConvergedError as error:
-        raise error.carry(Affinity.of(error.result, kind, metric, q)) from None
+        affinity = affinity_of(error.result, kind, metric)
+        raise NotConvergedError(error.problem, affinity, remedy=error.remedies) from None
 
 
 def as_scale(
@@ -621,6 +616,15 @@ class TransportEstimator(AffinityEstimator):
     n_iter_ : Newton steps of the last solve.
     """
 
+    @classmethod
+    def _parameters_of(cls, affinity: Affinity) -> dict[str, Any]:
+        """The arguments of an estimator that builds an affinity like this one."""
+        return {
+            "eps": affinity.relative_eps,
+            "metric": affinity.metric,
+            "hollow": affinity.hollow,
+        }
+
     def _adopt(self, result: Affinity, X: PointArray) -> Self:
         super()._adopt(result, X)
         assert result.potential is not None
@@ -721,6 +725,13 @@ class QOT(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return qot(X, **self.get_params(deep=False))
 
+    @classmethod
+    def _parameters_of(cls, affinity: Affinity) -> dict[str, Any]:
+        floors: Any = affinity.min_neighbors
+        if floors is not None and floors.min() == floors.max():
+            floors = float(floors[0])
+        return super()._parameters_of(affinity) | {"min_neighbors": floors}
+
     def _rows(self, costs: Any, twin: Any, run: Run) -> Any:
         e, floors = self.result_.row_eps, self.result_.min_neighbors
         if e is None or floors is None:
@@ -771,6 +782,14 @@ class EOT(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return eot(X, **self.get_params())
 
+    @classmethod
+    def _parameters_of(cls, affinity: Affinity) -> dict[str, Any]:
+        drop = None
+        if issparse(affinity.matrix) and affinity.certificate is not None:
+            assert affinity.eps is not None
+            drop = affinity.certificate.violation * affinity.matrix.shape[0] / affinity.eps
+        return super()._parameters_of(affinity) | {"drop": drop}
+
     def _rows(self, costs: Any, twin: Any, run: Run) -> Any:
         regularizer = EntropicRegularizer(self.eps_, self.drop)
         return new_entropic_rows(costs, twin, self.potential_, regularizer, run)
@@ -820,85 +839,9 @@ class Tsallis(TransportEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return tsallis(X, **self.get_params())
 
+    @classmethod
+    def _parameters_of(cls, affinity: Affinity) -> dict[str, Any]:
+        return super()._parameters_of(affinity) | {"q": affinity.q}
+
     def _regularizer(self) -> PowerRegularizer:
-        return TsallisRegularizer(self.eps_, self.q)
-
-
-def resume(affinity: Affinity, X: Any) -> TransportEstimator:
-    """The fitted estimator of an affinity that is there already; nothing is solved.
-
-    Parameters
-    ----------
-    affinity : a result of `sparrot.qot`, `eot` or `tsallis`, perhaps from a file.
-    X : the points (or costs) it was made from.
-
-    Returns
-    -------
-    QOT, EOT or Tsallis
-        As `fit(X)` would leave it: with `transform` for new points.
-
-    Examples
-    --------
-    >>> import numpy as np, sparrot
-    >>> X = np.random.default_rng(0).standard_normal((100, 4))
-    >>> sparrot.resume(sparrot.qot(X), X).transform(X[:3] + 0.01).shape
-    (3, 100)
-    """
-    model = _estimator_of(affinity)
-    points = validated(model, X, reset=True)
-    n = affinity.matrix.shape[0]
-    if len(points) != n:
-        raise InvalidInputError(
-            f"must be the {n} rows of the affinity, got {len(points)}", parameter="X"
-        )
-    _require_same_data(affinity, points)
-    return model._adopt(affinity, points)
-
-
-def _require_same_data(affinity: Affinity, points: PointArray) -> None:
-    """Recompute a few rows from the points and the potential; others would give other rows."""
-    assert affinity.eps is not None
-    costs = costs_to(points, affinity.metric)
-    allowed = 0.0 if affinity.certificate is None else affinity.certificate.violation
-    for i in np.unique(np.linspace(0, len(points) - 1, _ROWS_CHECKED).astype(int)):
-        C = costs(points[i : i + 1])
-        rounding = _SAME * max(affinity.eps, float(np.abs(C).max()))
-        off = affinity.discrepancy(C, slice(i, i + 1))
-        if not off <= allowed + rounding:
-            raise InvalidInputError(
-                f"is not the data of this affinity: its row {i} does not follow from X and the "
-                f"potential (by {off / affinity.eps:.2g})",
-                parameter="X",
-                remedy="pass the points it was made from, in their order",
-            )
-
-
-def _estimator_of(affinity: Affinity) -> TransportEstimator:
-    if affinity.potential is None or affinity.metric == "kernel":
-        raise InvalidInputError(
-            f"of kind {affinity.kind!r} has no rows for new points",
-            parameter="affinity",
-            remedy="pass one of qot, eot or tsallis",
-        )
-    eps, metric, hollow = affinity.relative_eps, affinity.metric, affinity.hollow
-    if affinity.kind == "qot":
-        floors: Any = affinity.min_neighbors
-        if floors is not None and floors.min() == floors.max():
-            floors = float(floors[0])
-        return QOT(eps, min_neighbors=floors, metric=metric, hollow=hollow)
-    if affinity.kind == "tsallis":
-        return Tsallis(eps, affinity.q, metric=metric, hollow=hollow)
-    if affinity.kind == "eot":
-        return EOT(eps, metric=metric, hollow=hollow, drop=_dropped(affinity))
-    raise InvalidInputError(
-        f"of kind {affinity.kind!r} has no rows for new points",
-        parameter="affinity",
-        remedy="pass one of qot, eot or tsallis",
-    )
-
-
-def _dropped(affinity: Affinity) -> float | None:
-    """The `drop` of a sparse entropic plan: its violation is `eps drop / n`."""
-    if affinity.certificate is None or affinity.eps is None or not issparse(affinity.matrix):
-        return None
-    return affinity.certificate.violation * affinity.matrix.shape[0] / affinity.eps
+        return TsallisRegularizer(self.eps_, q=self.q)

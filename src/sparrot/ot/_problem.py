@@ -39,6 +39,11 @@ class Regularizer(ABC):
         """What the entries g(s_ij) of every row sum to."""
 
     @property
+    @abstractmethod
+    def q(self) -> float:
+        """Its place in the family that leads from QOT, 0, to EOT, 1."""
+
+    @property
     def shift(self) -> float:
         """By how much the solver's potential is above that of the stated problem."""
         return 0.0
@@ -108,6 +113,11 @@ class QuadraticRegularizer(PowerRegularizer):
         return self.eps * self.share
 
     @property
+    def q(self) -> float:
+        """Zero."""
+        return 0.0
+
+    @property
     def linear(self) -> bool:
         """It is."""
         return True
@@ -167,6 +177,11 @@ class EntropicRegularizer(Regularizer):
     """
 
     drop: float | None = None
+
+    @property
+    def q(self) -> float:
+        """One."""
+        return 1.0
 
     @property
     def mass(self) -> float:

@@ -106,8 +106,8 @@ class Eigenmaps(SpectralMap):
     Parameters
     ----------
     n_components : number of coordinates.
-    affinity : "qot", "eot", "tsallis", "knn", "gaussian", "gaussian_l2", "epanechnikov"; an
-        estimator such as `sparrot.QOT(perplexity=30)`; or "precomputed", where X is the affinity.
+    affinity : the name of a symmetric kind, such as "qot", "eot" or "knn"; an estimator such as
+        `sparrot.QOT(perplexity=30)`; or "precomputed", where X is the affinity.
         With the default "qot", an X that is an affinity already (square, symmetric, nonnegative,
         zero diagonal, rows that sum to one) is used as it is, so that
         `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.

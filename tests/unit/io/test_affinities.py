@@ -8,7 +8,18 @@ import sparrot
 from problems import points
 from sparrot.errors import InvalidInputError
 
-FIELDS = ("kind", "mean_cost", "metric", "eps", "q", "certificate", "history", "solver", "n_solves")
+FIELDS = (
+    "kind",
+    "mean_cost",
+    "metric",
+    "eps",
+    "q",
+    "shift",
+    "certificate",
+    "history",
+    "solver",
+    "n_solves",
+)
 MAKERS = {
     "qot": lambda X: sparrot.qot(X, 0.5),
     "approximate qot": lambda X: sparrot.qot(
