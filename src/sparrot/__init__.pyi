@@ -18,7 +18,6 @@ from .affinity import (
     MAGIC as MAGIC,
     QOT as QOT,
     Affinity as Affinity,
-    Coupling as Coupling,
     Epanechnikov as Epanechnikov,
     Gaussian as Gaussian,
     GaussianL2 as GaussianL2,
@@ -36,7 +35,6 @@ from .affinity import (
     qot as qot,
     qot_path as qot_path,
     resume as resume,
-    transport as transport,
     tsallis as tsallis,
 )
 from .engine import (
@@ -67,6 +65,8 @@ from .layout import (
 )
 from .ot import (
     Certificate as Certificate,
+    Coupling as Coupling,
+    transport as transport,
 )
 from .spectral import (
     DiffusionMap as DiffusionMap,

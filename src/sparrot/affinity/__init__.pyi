@@ -1,9 +1,5 @@
 """The names of this room; `__init__.py` loads each on first use."""
 
-from ._coupling import (
-    Coupling as Coupling,
-    transport as transport,
-)
 from ._graphs import (
     KNN as KNN,
     MAGIC as MAGIC,

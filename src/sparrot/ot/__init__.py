@@ -1,7 +1,7 @@
 """Costs -> potential and plan: regularized optimal transport, with a certificate of optimality."""
 
 from sparrot.ot._ctransform import transform_scores
-from sparrot.ot._measures import couple
+from sparrot.ot._measures import Coupling, transport
 from sparrot.ot._out_of_sample import new_entropic_rows, new_floor_rows, new_rows, twins
 from sparrot.ot._path import PERPLEXITY, PERPLEXITY_PRECISION, EpsilonPath, Scale, find_root
 from sparrot.ot._problem import (
@@ -29,6 +29,7 @@ __all__ = [
     "SEARCHES",
     "SOLVERS",
     "Certificate",
+    "Coupling",
     "EntropicRegularizer",
     "EpsilonPath",
     "Options",
@@ -41,7 +42,6 @@ __all__ = [
     "TsallisRegularizer",
     "as_slice",
     "compressed",
-    "couple",
     "find_root",
     "list_hits",
     "marginal_error",
@@ -53,5 +53,6 @@ __all__ = [
     "screen",
     "solve",
     "transform_scores",
+    "transport",
     "twins",
 ]

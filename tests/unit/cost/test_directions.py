@@ -8,7 +8,7 @@ import pytest
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import PointCost, make_cost
-from sparrot.cost._coordinates import _sample, filter_directions, leading_directions, with_rest
+from sparrot.cost._points import _sample, filter_directions, leading_directions, with_rest
 from sparrot.engine import Run
 from sparrot.ot import screen
 
