@@ -184,7 +184,9 @@ def transform_scores(
         c_transform_rows(S, regularizer.mass, regularizer.factor, regularizer.power, v)
         return v
     m = np.broadcast_to(np.asarray(regularizer.mass if mass is None else mass, float), len(S))
-    v = regularizer.score(m) - S.max(axis=1)
+    top = S.max(axis=1)
+    S = S - top[:, None]  # so that no mass is so small that it vanishes beside the scores
+    v = regularizer.score(m)
     falling = np.arange(len(S))
     for _ in range(200):
         if len(falling) == 0:
@@ -193,7 +195,7 @@ def transform_scores(
         moved = lower < v[falling]
         falling = falling[moved]
         v[falling] = lower[moved]
-    return v
+    return v - top
 
 
 def _newton_step(

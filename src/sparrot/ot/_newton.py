@@ -43,6 +43,7 @@ class NewtonResult:
     history: tuple[float, ...]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is no better
 def newton(
     dual: Dual,
     u: FloatArray,
@@ -68,6 +69,8 @@ def newton(
         report(len(history), error)
         if error <= tol or len(history) >= max_iter or len(history) > progressed + _PATIENCE:
             break
+        if not np.isfinite(error):  # nothing leads back from there
+            break
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
         if len(lonely):
@@ -78,8 +81,7 @@ def newton(
         if len(history) > progressed + _SHORT_STEPS:
             delta = _LEAST_DELTA
         step = _direction(state, error, delta)
-        with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
-            found = _line_search(dual, u, state, step)
+        found = _line_search(dual, u, state, step)
         if found is None:  # rounding: no step of any length improves
             break
         u, state, length = found
@@ -109,14 +111,14 @@ def _direction(state: DualState, error: float, delta: float) -> FloatArray:
     rz = float(r @ z)
     target = forcing**2 * rz
     for _ in range(_MAX_CG):
+        if not rz > target:  # also where it underflows
+            break
         Hp = diagonal * p + state.adjacency(p)
         alpha = rz / float(p @ Hp)
         x += alpha * p
         r -= alpha * Hp
         z = r / diagonal
         rz, previous = float(r @ z), rz
-        if rz <= target:
-            break
         p = z + (rz / previous) * p
     return x
 

@@ -163,3 +163,15 @@ def test_a_method_says_which_problems_it_solves():
 def test_the_table_has_every_method_by_its_name():
     assert [method.name for method in METHODS.values()] == list(METHODS)
     assert set(SOLVERS) < {"auto", *METHODS}
+
+
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.tsallis])
+def test_an_eps_below_all_rounding_is_an_error_that_says_so_and_no_warning(build):
+    with pytest.raises(sparrot.NotConvergedError, match="the marginal error is") as caught:
+        build(points("gaussian", 40), 1e-30)
+    assert "larger eps" in caught.value.remedy
+
+
+def test_an_entropic_plan_with_hardly_any_eps_warns_of_nothing():
+    W = sparrot.eot(points("gaussian", 200), 1e-30).matrix
+    assert np.abs(W.sum(axis=1) - 1).max() <= 1e-8
