@@ -357,6 +357,33 @@ def as_potential(u: Any, n: int) -> FloatArray:
     return potential
 
 
+def as_weights(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
+    """Nonnegative weights of n points (or of n of what `each` names), not all zero, copied."""
+    try:
+        weights = np.array(a, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.full(1, np.nan)
+    if weights.shape != (n,):
+        raise InvalidInputError(
+            f"must be {n} weights, one per {each}, got shape {weights.shape}",
+            parameter=name,
+            value=weights.shape,
+        )
+    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(bad):
+        raise InvalidInputError(
+            f"must be nonnegative finite weights, but {name}[{bad[0]}] is {weights[bad[0]]:g}",
+            parameter=name,
+            value=weights[bad[0]],
+        )
+    if not 0 < weights.sum() < np.inf:
+        raise InvalidInputError(
+            f"must not all be zero, with a finite sum, got the sum {weights.sum():g}",
+            parameter=name,
+        )
+    return weights
+
+
 def as_public_metric(metric: Any) -> str:
     """The name of a metric; `"kernel"` is the affair of `project`."""
     if metric == "kernel" or not isinstance(metric, str):

@@ -30,11 +30,7 @@ class MatrixCost(Cost):
         self.shift = np.zeros(self.n)
 
     def products(
-        self,
-        rows: IntArray | slice,
-        other: Self,
-        columns: IntArray | slice,
-        out: Float32Array,
+        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:
         """Write the negated costs in float32."""
         block = self._C[np.ix_(self._index[rows], other._index[columns])]

@@ -75,11 +75,7 @@ class PointCost(Cost):
         return self.unit if self.unit > 0 else 1.0
 
     def products(
-        self,
-        rows: IntArray | slice,
-        other: Self,
-        columns: IntArray | slice,
-        out: Float32Array,
+        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:
         """Write the inner products `z_i . z_j` in float32."""
         np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
@@ -94,11 +90,7 @@ class PointCost(Cost):
         self._prepared = True
 
     def bounds(
-        self,
-        rows: IntArray | slice,
-        other: Self,
-        columns: IntArray | slice,
-        out: Float32Array,
+        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:
         """Write the inner products of few coordinates, which are no smaller."""
         assert self._prepared

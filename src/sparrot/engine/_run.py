@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sparrot.engine._progress import Progress, ProgressCallback, as_progress
@@ -59,14 +58,9 @@ class Run:
             self._entered = entered.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         """Take the progress bar away, and stop the threads."""
-        self._entered.__exit__(kind, error, trace)
+        self._entered.__exit__(*raised)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""

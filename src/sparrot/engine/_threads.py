@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from numbers import Integral
 from threading import Lock
-from types import TracebackType
 from typing import Any, TypeVar
 
 import joblib
@@ -100,12 +99,7 @@ class Threads:
             self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="sparrot")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         """Stop the pool: pieces not begun are dropped, BLAS gets its threads back."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)

@@ -22,7 +22,14 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import logsumexp
 
 from sparrot._types import FloatArray
-from sparrot._validation import as_array, as_max_iter, as_points, as_positive, as_tolerance
+from sparrot._validation import (
+    as_array,
+    as_max_iter,
+    as_points,
+    as_positive,
+    as_tolerance,
+    as_weights,
+)
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 
 _TRUSTED = 1e-200  # smaller products, relative to the largest, are summed again by logarithms
@@ -147,21 +154,7 @@ def sinkhorn_divergence(
 
 def _as_measure(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
     """Nonnegative weights of n points (or of n of what `each` names), scaled to sum to one."""
-    try:
-        weights = np.array(a, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.full(1, np.nan)
-    if weights.shape != (n,):
-        raise InvalidInputError(
-            f"must be {n} weights, one per {each}, got shape {np.shape(a)}", parameter=name, value=a
-        )
-    if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise InvalidInputError(
-            "must be nonnegative finite weights that are not all zero: "
-            f"the smallest is {weights.min():g}, the sum {weights.sum():g}",
-            parameter=name,
-            value=a,
-        )
+    weights = as_weights(a, n, name, each)
     return weights / weights.sum()
 
 

@@ -36,6 +36,7 @@ from sparrot.ot._floor import SparseFloorDual, floor_certificate, solve_floor, s
 from sparrot.ot._newton import ON_THE_WAY, NewtonResult, newton
 from sparrot.ot._problem import (
     Certificate,
+    Method,
     Options,
     PowerRegularizer,
     Solution,
@@ -106,18 +107,10 @@ class Pool(Protocol):
         """The c-transforms of some rows, and how many points each rests on."""
 
 
-class SpatialMethod:
-    """What an exact and an approximate search share: they work on the points in spatial order.
+class SpatialMethod(Method[PowerRegularizer]):
+    """What an exact and an approximate search share: they work on the points in spatial order."""
 
-    Parameters
-    ----------
-    problem : the problem with any eps.
-    options : how to solve.
-    run : resources.
-    """
-
-    name = ""
-    solves: type = PowerRegularizer
+    solves = PowerRegularizer
     knows_floors = True
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
@@ -126,9 +119,7 @@ class SpatialMethod:
         if self._order is not None:
             floor = None if problem.floor is None else problem.floor[self._order]
             problem = replace(problem, cost=problem.cost.take(self._order), floor=floor)
-        self._problem = problem
-        self._options = options
-        self._run = run
+        super().__init__(problem, options, run)
 
     def _in_order(self, start: FloatArray | None) -> FloatArray | None:
         """Potentials in spatial order."""

@@ -28,6 +28,7 @@ from sparrot.ot._floor import (
 from sparrot.ot._newton import EASY, ON_THE_WAY, newton
 from sparrot.ot._problem import (
     Certificate,
+    Method,
     Options,
     PowerRegularizer,
     QuadraticRegularizer,
@@ -43,19 +44,10 @@ _SWEEPS = 5  # damped c-transforms before Newton where g is no line
 Found = tuple[FloatArray, tuple[float, ...]]  # a potential, and the marginal errors on the way
 
 
-class DenseMethod:
-    """What both share: the matrix, and a certificate that needs no proof, for all pairs are seen.
+class DenseMethod(Method[PowerRegularizer]):
+    """What both share: the matrix, and a certificate that needs no proof: all pairs are seen."""
 
-    Parameters
-    ----------
-    problem : the problem with any eps.
-    options : how to solve.
-    run : resources.
-    """
-
-    name = ""
-    solves: type = PowerRegularizer
-    knows_floors = False
+    solves = PowerRegularizer
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         run.require_memory(
@@ -63,10 +55,8 @@ class DenseMethod:
             what=f"solver={self.name!r} with {problem.n} points",
             remedy="use {solver='active-set'}, which needs no n x n matrix",
         )
-        self._problem = problem
+        super().__init__(problem, options, run)
         self._C = problem.dense_cost()
-        self._options = options
-        self._run = run
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
@@ -154,7 +144,7 @@ class Alternating(DenseMethod):
     """Dykstra's alternating projections, for the quadratic regularizer."""
 
     name = "alternating"
-    solves: type = QuadraticRegularizer
+    solves = QuadraticRegularizer
 
     def _find(
         self, problem: SparseProblem, dual: DenseDual, start: FloatArray | None, tol: float

@@ -18,7 +18,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_array, as_choice, as_flag, as_max_iter, as_positive, as_tolerance
+from sparrot._validation import (
+    as_array,
+    as_choice,
+    as_flag,
+    as_max_iter,
+    as_positive,
+    as_tolerance,
+    as_weights,
+)
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._dual import DualState
@@ -89,7 +97,8 @@ def transport(
     (True, True)
     """
     C = as_array(C, "C").astype(np.float64)
-    a, b = _weights(a, "a", C.shape[0]), _weights(b, "b", C.shape[1])
+    a = as_weights(a, C.shape[0], "a", each="row of C")
+    b = as_weights(b, C.shape[1], "b", each="column of C")
     eps = as_positive(eps, "eps", "it is in the units of C")
     entropic = as_choice(regularizer, "regularizer", ("quadratic", "entropic")) == "entropic"
     if abs(a.sum() - b.sum()) > 1e-6 * a.sum():
@@ -121,30 +130,6 @@ def transport(
             remedy=["raise {max_iter} or {tol}", "take a larger {eps}"],
         )
     return coupling
-
-
-def _weights(a: Any, name: str, n: int) -> FloatArray:
-    try:
-        weights = np.array(a, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.full(1, np.nan)
-    if weights.shape != (n,):
-        raise InvalidInputError(
-            f"must be {n} nonnegative weights, one for each "
-            f"{'row' if name == 'a' else 'column'} of C, got shape {weights.shape}",
-            parameter=name,
-            value=weights.shape,
-        )
-    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
-    if len(bad):
-        raise InvalidInputError(
-            f"must be nonnegative weights, but {name}[{bad[0]}] is {weights[bad[0]]:g}",
-            parameter=name,
-            value=weights[bad[0]],
-        )
-    if not weights.sum() > 0:
-        raise InvalidInputError("must have a positive weight, got only zeros", parameter=name)
-    return weights
 
 
 def _forbid_diagonal(C: FloatArray, a: FloatArray, b: FloatArray) -> None:

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, issparse
 
 from sparrot._types import FloatArray, IntArray
 from sparrot.cost import Cost
+from sparrot.engine import Run
 
 
 @dataclass(frozen=True)
@@ -323,6 +324,38 @@ class Solution:
     converged: bool
     method: str = ""
     e: FloatArray | None = None
+
+
+class Method(ABC, Generic[R]):
+    """Solves one problem for any eps, each from what it knows of those before.
+
+    Parameters
+    ----------
+    problem : the problem with any eps.
+    options : how to solve.
+    run : resources.
+
+    Attributes
+    ----------
+    name : its name in the table of methods.
+    solves : the regularizers of the problems that it solves.
+    knows_floors : whether these may have a floor.
+    """
+
+    name: str
+    solves: type
+    knows_floors = False
+
+    def __init__(self, problem: Problem[R], options: Options, run: Run) -> None:
+        self._problem = problem
+        self._options = options
+        self._run = run
+
+    @abstractmethod
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+    ) -> Solution:
+        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
 
 
 def perplexities(W: Any) -> FloatArray:

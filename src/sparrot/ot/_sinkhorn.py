@@ -28,6 +28,7 @@ from sparrot.ot._newton import EASY, ON_THE_WAY, newton
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
+    Method,
     Options,
     Problem,
     Solution,
@@ -50,25 +51,15 @@ Rows = Callable[[slice], FloatArray]
 Triplet = tuple[IntArray, IntArray, FloatArray]
 
 
-class Sinkhorn:
-    """The method for entropic problems.
-
-    Parameters
-    ----------
-    problem : the problem with any eps.
-    options : how to solve.
-    run : resources.
-    """
+class Sinkhorn(Method[EntropicRegularizer]):
+    """The method for entropic problems."""
 
     name = "sinkhorn"
-    solves: type = EntropicRegularizer
-    knows_floors = False
+    solves = EntropicRegularizer
 
     def __init__(self, problem: Problem[EntropicRegularizer], options: Options, run: Run) -> None:
+        super().__init__(problem, options, run)
         n_bytes = _PLAN_BYTES * problem.n**2
-        self._problem = problem
-        self._options = options
-        self._run = run
         self._keep = n_bytes <= run.memory()
         if problem.regularizer.drop is None:
             run.require_memory(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Protocol
+from typing import Any
 
-from sparrot._types import FloatArray
 from sparrot.cost import SMALL
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError
@@ -13,37 +12,14 @@ from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
 from sparrot.ot._floor import has_full_row
-from sparrot.ot._problem import AnyProblem, Options, Problem, Solution
+from sparrot.ot._problem import AnyProblem, Method, Options, Solution
 from sparrot.ot._sinkhorn import Sinkhorn
 
 SEARCHES = ("exact", "approximate", "auto")
 _TOO_MANY_PRODUCTS = 2e14  # n^2 p up to which an exact search is the faster one
 _LOG = logging.getLogger("sparrot")
 
-
-class Method(Protocol):
-    """Solves one problem for any eps, each from what it knows of those before.
-
-    Attributes
-    ----------
-    name : its name in the table.
-    solves : the regularizers of the problems that it solves.
-    knows_floors : whether these may have a floor.
-    """
-
-    name: str
-    solves: type
-    knows_floors: bool
-
-    def __init__(self, problem: Problem[Any], options: Options, run: Run) -> None: ...
-
-    def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
-    ) -> Solution:
-        """Solve the problem at one eps, from potentials if there are any, or without its floor."""
-
-
-METHODS: dict[str, type[Method]] = {
+METHODS: dict[str, type[Method[Any]]] = {
     "newton": DenseNewton,
     "active-set": ActiveSet,
     "approximate-active-set": ApproximateActiveSet,
@@ -57,7 +33,7 @@ SOLVERS = (
 )
 
 
-def make_method(problem: AnyProblem, options: Options, run: Run) -> Method:
+def make_method(problem: AnyProblem, options: Options, run: Run) -> Method[Any]:
     """The method that was asked for, or the one that is fastest for the problem."""
     name = _fastest(problem, options) if options.method == "auto" else options.method
     _require_solves(name, problem)
@@ -75,7 +51,7 @@ def solve(problem: AnyProblem, run: Run, options: Options | None = None) -> Solu
     --------
     >>> import numpy as np
     >>> from sparrot.cost import make_cost
-    >>> from sparrot.ot import QuadraticRegularizer
+    >>> from sparrot.ot import Problem, QuadraticRegularizer
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
     >>> with Run() as run:
     ...     solution = solve(Problem(make_cost(X, "sqeuclidean"), QuadraticRegularizer()), run)
@@ -97,7 +73,7 @@ def _fastest(problem: AnyProblem, options: Options) -> str:
     return "newton" if problem.n <= SMALL and not asked else "active-set"
 
 
-def _solves(method: type[Method], problem: AnyProblem) -> bool:
+def _solves(method: type[Method[Any]], problem: AnyProblem) -> bool:
     return isinstance(problem.regularizer, method.solves) and (
         problem.floor is None or method.knows_floors
     )

@@ -154,7 +154,7 @@ def test_hollow_transport_of_uniform_weights_is_the_qot_affinity():
     [
         ({"a": [0.5, 0.6]}, "same sum"),
         ({"a": [1.5, -0.5]}, r"a\[1\] is -0.5"),
-        ({"a": [1.0]}, "2 nonnegative weights, one for each row"),
+        ({"a": [1.0]}, "2 weights, one per row of C"),
         ({"eps": 0}, "eps must be positive"),
         ({"regularizer": "none"}, "quadratic, entropic"),
         ({"hollow": True}, "square"),

@@ -101,7 +101,7 @@ def test_the_divergence_of_two_points_is_their_cost():
     [
         (lambda a: interpolate(H, a, a[:5], 3), "nu must be 200 weights"),
         (lambda a: interpolate(H, -a, a, 3), "nonnegative"),
-        (lambda a: interpolate(H, 0 * a, a, 3), "not all zero"),
+        (lambda a: interpolate(H, 0 * a, a, 3), "must not all be zero"),
         (lambda a: interpolate(H, a, a, [0.5, 1.5]), "numbers from 0 to 1"),
         (lambda a: interpolate(H, a, a, 1), "numbers from 0 to 1"),
         (lambda a: interpolate(np.eye(N), a, a, 3), "must be positive"),
