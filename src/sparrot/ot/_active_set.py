@@ -168,7 +168,7 @@ class ActiveSet:
             guess = None if start is None else warm_start(plain, start, self._run)
             guess = guess or self._cold_start(plain, budget.left)
             last = self._ceilings.solve(plain, guess, _ON_THE_WAY, Budget(budget.left))
-        return floor_start(problem, last, self._run)
+        return floor_start(problem, last)
 
     def _ordered(
         self, problem: Problem, start: FloatArray | None
@@ -455,21 +455,11 @@ def warm_start(
     return Guess(u + shift, slack, float(n_neighbors.mean()))
 
 
-def floor_start(problem: Problem, solution: Solution, run: Run) -> Guess:
-    """From the solution without a floor: rows below theirs go half way to their c-transforms."""
-    assert problem.floor is not None
-    u, plan, mass = solution.u, solution.plan, problem.regularizer.mass
-    eps_ratio = mass / solution.problem.regularizer.mass
-    n_neighbors = plan.nnz / problem.n
-    slack = np.full(problem.n, mass / eps_ratio / n_neighbors / (2 if eps_ratio == 1 else 1))
-    below = problem.floor * plan.multiply(plan).sum(axis=1) > 1
-    rows = np.flatnonzero(below | (eps_ratio != 1)).astype(np.int32)
-    reference = Reference.whole(problem, u, np.zeros(problem.n))
-    v, _ = c_transform(problem.cost, rows, reference, u[rows] + mass, run)
-    u = u.copy()
-    slack[rows] += np.abs(v - u[rows]) / 2
-    u[rows] = (u[rows] + v) / 2
-    return Guess(u, slack, n_neighbors)
+def floor_start(problem: Problem, solution: Solution) -> Guess:
+    """From the solution without a floor, at this eps or another: its potentials are near enough."""
+    n_neighbors = solution.plan.nnz / problem.n
+    slack = solution.problem.regularizer.mass / n_neighbors
+    return Guess(solution.u, np.full(problem.n, slack), n_neighbors)
 
 
 def _part_sizes(n: int, largest: float) -> list[int]:

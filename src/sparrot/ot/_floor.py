@@ -49,7 +49,7 @@ _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 _TRANSFORM_ROWS = 256  # rows of a block
 _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come near
 _NEAR = 0.25  # error from which Newton takes over,
-_MAX_SWEEPS = 10  # or after so many sweeps
+_MAX_SWEEPS = 5  # or after so many sweeps
 _LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-1  # added to the diagonal, as a share of it
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
 _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
@@ -71,8 +71,8 @@ class FloorState:
     value : Psi.
     marginal : row sums less one, the gradient in u.
     floor : the gradient in e.
-    error : the largest of the marginal error, the violation of a floor `k_i |W_i|^2 - 1` and the
-        complementarity error `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`.
+    errors : for each row the largest of its marginal error, the violation of its floor
+        `k_i |W_i|^2 - 1` and the complementarity error `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`.
     a, b, q : sums over each row of 1/d, W/d and W^2/d: the diagonal of the Hessian in u is a, in e
         it is q/4, and -b/2 couples the two of a row.
     product : the map `(x_u, x_e) -> H x` with all variables.
@@ -81,11 +81,16 @@ class FloorState:
     value: float
     marginal: FloatArray
     floor: FloatArray
-    error: float
+    errors: FloatArray
     a: FloatArray
     b: FloatArray
     q: FloatArray
     product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+    @property
+    def error(self) -> float:
+        """The largest error of a row."""
+        return float(self.errors.max())
 
 
 class FloorDual(Protocol):
@@ -112,7 +117,7 @@ def solve_floor(
     state = dual.state(u, e)
     best, least, progressed, restarts = (u, e), np.inf, 0, 0
     history: list[float] = []
-    delta = _LEAST_DELTA
+    delta = _damping(state)
     while True:
         if state.error < 0.9 * least:
             progressed = len(history)
@@ -124,9 +129,10 @@ def solve_floor(
         if len(history) > progressed + _PATIENCE:
             if restarts == _MAX_RESTARTS:
                 break
-            restarts, progressed, delta = restarts + 1, len(history), _LEAST_DELTA
+            restarts, progressed = restarts + 1, len(history)
             u, e = sweep(dual, *best, near=least / 10, most=_LONG_SWEEPS)
             state = dual.state(u, e)
+            delta = _damping(state)
             continue
         history.append(state.error)
         lonely = np.flatnonzero(state.a == 0)
@@ -154,14 +160,18 @@ def sweep(
 ) -> tuple[FloatArray, FloatArray]:
     """Rows that are far off half way to their c-transforms, again and again."""
     for _ in range(most):
-        state = dual.state(u, e)
-        if state.error <= near:
+        rows = np.flatnonzero(dual.state(u, e).errors > near).astype(np.int32)
+        if len(rows) == 0:
             break
-        rows = np.flatnonzero((state.floor < 0) | (e > 0) | (np.abs(state.marginal) > near))
-        v, f = dual.c_transform(u, e, rows.astype(np.int32))
+        v, f = dual.c_transform(u, e, rows)
         u, e = u.copy(), e.copy()
         u[rows], e[rows] = (u[rows] + v) / 2, (e[rows] + f) / 2
     return u, e
+
+
+def _damping(state: FloorState) -> float:
+    """The delta to begin with: the worse the start, the larger."""
+    return float(np.clip(state.error / 10, _LEAST_DELTA, _MOST_DELTA))
 
 
 def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
@@ -406,14 +416,16 @@ def _finished(
     q: FloatArray,
     product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
 ) -> FloorState:
-    error = float(np.abs(marginal).max())
-    error = max(error, floor_error(squares, k, e, eps))
-    return FloorState(value, marginal, (1 / k - squares) / 4, error, a, b, q, product)
+    errors = np.maximum(np.abs(marginal), floor_errors(squares, k, e, eps))
+    return FloorState(value, marginal, (1 / k - squares) / 4, errors, a, b, q, product)
 
 
-def floor_error(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -> float:
-    """The largest violation of a floor, or of complementarity, of rows with these `|W_i|^2`."""
-    return float(np.abs(np.minimum(e / (eps + e), 1 - k * squares)).max())
+def floor_errors(
+    squares: FloatArray, k: FloatArray, e: FloatArray, eps: float
+) -> FloatArray:
+    """How far rows with these `|W_i|^2` violate their floors, or complementarity."""
+    errors: FloatArray = np.abs(np.minimum(e / (eps + e), 1 - k * squares))
+    return errors
 
 
 def has_full_row(floor: FloatArray, most: int) -> bool:
