@@ -31,7 +31,14 @@ from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
 from sparrot.ot._dual import DenseDual, SparseDual
-from sparrot.ot._floor import SparseFloorDual, floor_certificate, solve_floor, sweep, transform_over
+from sparrot.ot._floor import (
+    SparseFloorDual,
+    at_other_eps,
+    floor_certificate,
+    solve_floor,
+    sweep,
+    transform_over,
+)
 from sparrot.ot._newton import NewtonResult, newton
 from sparrot.ot._problem import Certificate, Options, Power, Problem, Solution, marginal_error
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
@@ -160,7 +167,8 @@ class ActiveSet:
         """From the last solution with a floor, or from one without, found roughly if need be."""
         last = self._last
         if start is not None and last is not None and last.e is not None:
-            guess = warm_start(problem, start, self._run, last.e)
+            old, new = last.problem.regularizer.eps, problem.regularizer.eps
+            guess = warm_start(problem, start, self._run, at_other_eps(last.e, old, new))
             if guess is not None:
                 return guess
         if last is None or last.e is not None:
@@ -254,7 +262,7 @@ class Ceilings:
             partial(c_transform, self._cost, run=run) if pool is None else pool.c_transform
         )
         self._r = np.full(self._cost.n, -np.inf)
-        self._e = np.zeros(self._cost.n)
+        self._e, self._eps = np.zeros(self._cost.n), 0.0
         self._error = np.inf
         self._pairs = self._loops()
         self._support: Support | None = None
@@ -262,6 +270,9 @@ class Ceilings:
     def solve(self, problem: Problem, guess: Guess, tol: float, budget: Budget) -> Solution:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
+        if problem.floor is not None:
+            self._e = at_other_eps(self._e, self._eps, problem.regularizer.eps)
+            self._eps = problem.regularizer.eps
         strikes = np.zeros(self._cost.n)
         # Ceilings that were screened already may stay, also somewhat off what they should be.
         high_enough = self._r >= u + slack / 4
@@ -448,6 +459,8 @@ def warm_start(
     v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u, e), near, run)
     shift = float(np.median(v - u[rows])) / 2
     scale = float(regularizer.score(regularizer.mass / max(n_neighbors.mean(), 1.0)))
+    if e is not None:  # what a row adds to eps makes its scores as much larger
+        scale *= 1 + float(np.mean(e)) / regularizer.mass
     uncertainty = float(np.median(np.abs(v - u[rows] - 2 * shift)))
     if not uncertainty + abs(shift) <= 4 * scale:  # also where these are not numbers
         return None

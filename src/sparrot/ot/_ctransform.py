@@ -178,11 +178,7 @@ def transform_scores(
     array([0.75])
     """
     if mass is None and S.size >= _WORTH_COMPILING:
-        from sparrot._kernels import c_transform_rows
-
-        v = np.empty(len(S))
-        c_transform_rows(S, regularizer.mass, regularizer.factor, regularizer.power, v)
-        return v
+        return _compiled(S, regularizer)
     m = np.broadcast_to(np.asarray(regularizer.mass if mass is None else mass, float), len(S))
     v = regularizer.score(m) - S.max(axis=1)
     falling = np.arange(len(S))
@@ -193,6 +189,20 @@ def transform_scores(
         moved = lower < v[falling]
         falling = falling[moved]
         v[falling] = lower[moved]
+    return v
+
+
+def _compiled(S: FloatArray, regularizer: Power) -> FloatArray:
+    """The same by the kernel for sparse rows, with scores in the place of costs."""
+    from sparrot._kernels import c_transform_support
+
+    n, m = S.shape
+    v, cost = np.empty(n), np.negative(S.ravel(), dtype=np.float64)
+    same, rows = np.zeros(S.size, np.int32), np.arange(n, dtype=np.int32)
+    c_transform_support(
+        np.arange(n + 1) * m, same, cost, np.zeros(1),
+        regularizer.mass, regularizer.factor, regularizer.power, rows, v,
+    )  # fmt: skip
     return v
 
 

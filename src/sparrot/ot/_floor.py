@@ -155,6 +155,11 @@ def solve_floor(
     return NewtonResult(best[0], least, tuple(history)), best[1]
 
 
+def at_other_eps(e: FloatArray, old: float, new: float) -> FloatArray:
+    """Multipliers to start from: where one is free, `eps + e_i` stays as it was."""
+    return np.where(e > 0, np.maximum(e + old - new, 0.0), 0.0)
+
+
 def sweep(
     dual: FloorDual, u: FloatArray, e: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS
 ) -> tuple[FloatArray, FloatArray]:

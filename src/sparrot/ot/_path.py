@@ -26,7 +26,8 @@ _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perple
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _SEARCH_TOL = 1e-4  # marginal error while eps is not yet known
 _ROUGH_PRECISION, _ROUGH = 0.2, 1e-2  # of the same, and marginal error, where a floor follows
-_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without
+_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without,
+_SHARE_ON_THE_WAY = 0.3  # and one from which it is reached well
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most,
 _LARGEST_PART = 40_000  # and of the largest whose eps guides an approximate search
@@ -162,7 +163,9 @@ class EpsilonPath:
         log_eps, _ = plain._search(target, log_eps, slope, _ROUGH_PRECISION, _ROUGH)
         self.n_solves += plain.n_solves
         self._start = plain._known[-1][1]
-        return self.at(_SHARE_OF_ROWS * float(np.exp(log_eps)))
+        eps = float(np.exp(log_eps))
+        self.at(_SHARE_ON_THE_WAY * eps, _ROUGH)
+        return self.at(_SHARE_OF_ROWS * eps)
 
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
