@@ -56,8 +56,9 @@ _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
 _ARMIJO = 1e-4
 _SHORTEST = 2.0**-30
 _MAX_CG = 1000
+_MAX_SOLVES = 3  # of the system for one step
 _PATIENCE = 40  # steps within which the error must fall,
-_MAX_RESTARTS, _LONG_SWEEPS = 4, 100  # or sweeps come first once more
+_LONG_SWEEPS = 100  # or so many sweeps come first once more
 _HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
 
@@ -100,9 +101,12 @@ class FloorDual(Protocol):
         """Value, gradient and Hessian."""
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray
+        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
     ) -> tuple[FloatArray, FloatArray]:
-        """The u_i and e_i of some rows that solve their two equations, all others held."""
+        """The u_i and e_i of some rows that solve their two equations, all others held.
+
+        The precision is that of the logarithm of a floor.
+        """
 
 
 def solve_floor(
@@ -115,7 +119,7 @@ def solve_floor(
 ) -> tuple[NewtonResult, FloatArray]:
     """Minimize the dual from (u, e), near the solution; the result in u, and e."""
     state = dual.state(u, e)
-    best, least, progressed, restarts = (u, e), np.inf, 0, 0
+    best, least, progressed, restarted = (u, e), np.inf, 0, np.inf
     history: list[float] = []
     delta = _damping(state)
     while True:
@@ -127,9 +131,9 @@ def solve_floor(
         if state.error <= tol or len(history) >= max_iter:
             break
         if len(history) > progressed + _PATIENCE:
-            if restarts == _MAX_RESTARTS:
+            if least == restarted:  # it would go the same way again
                 break
-            restarts, progressed = restarts + 1, len(history)
+            restarted, progressed = least, len(history)
             u, e = sweep(dual, *best, near=least / 10, most=_LONG_SWEEPS)
             state = dual.state(u, e)
             delta = _damping(state)
@@ -137,7 +141,7 @@ def solve_floor(
         history.append(state.error)
         lonely = np.flatnonzero(state.a == 0)
         if len(lonely):  # rows without a positive score have no Hessian
-            v, f = dual.c_transform(u, e, lonely)
+            v, f = dual.c_transform(u, e, lonely, _SWEEP_PRECISION)
             u, e = u.copy(), e.copy()
             u[lonely], e[lonely] = (u[lonely] + v) / 2, (e[lonely] + f) / 2
             state = dual.state(u, e)
@@ -168,7 +172,7 @@ def sweep(
         rows = np.flatnonzero(dual.state(u, e).errors > near).astype(np.int32)
         if len(rows) == 0:
             break
-        v, f = dual.c_transform(u, e, rows)
+        v, f = dual.c_transform(u, e, rows, min(_SWEEP_PRECISION, near / 10))
         u, e = u.copy(), e.copy()
         u[rows], e[rows] = (u[rows] + v) / 2, (e[rows] + f) / 2
     return u, e
@@ -180,8 +184,25 @@ def _damping(state: FloorState) -> float:
 
 
 def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """Conjugate gradients on the Newton system of u and the free e, preconditioned row by row."""
-    fixed: BoolArray = e * state.q / 4 <= state.floor  # a step of its own would end below zero
+    """The Newton step of u and the free e; those that it would make negative end at zero.
+
+    First these are the e that a step of their own would take there. Where the step of all takes
+    others there, it is solved for once more without them, or u would not fit to them.
+    """
+    fixed: BoolArray = e * state.q / 4 <= state.floor
+    for _ in range(_MAX_SOLVES):
+        x_u, x_e = _conjugate_gradients(state, e, fixed, delta)
+        negative = x_e < -e
+        if not negative.any():
+            break
+        fixed = fixed | negative
+    return x_u, np.maximum(x_e, -e)
+
+
+def _conjugate_gradients(
+    state: FloorState, e: FloatArray, fixed: BoolArray, delta: float
+) -> tuple[FloatArray, FloatArray]:
+    """Solve the Newton system of u and the free e, preconditioned row by row."""
     ended = np.where(fixed, -e, 0.0)
     pushed_u, pushed_e = state.product(np.zeros_like(e), ended)
     r_u = -state.marginal - pushed_u
@@ -212,7 +233,7 @@ def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArr
         if not rz > target:
             break
         p_u, p_e = z_u + (rz / previous) * p_u, z_e + (rz / previous) * p_e
-    return x_u, np.where(fixed, ended, np.maximum(x_e, -e))
+    return x_u, np.where(fixed, ended, x_e)
 
 
 def _line_search(
@@ -281,12 +302,10 @@ class DenseFloorDual:
         )
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray
+        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
     ) -> tuple[FloatArray, FloatArray]:
         """Of some rows against all points."""
-        return transform_rows(
-            u - self._C[rows], e, self._eps, self._k[rows], e[rows], _SWEEP_PRECISION
-        )
+        return transform_rows(u - self._C[rows], e, self._eps, self._k[rows], e[rows], precision)
 
     def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij`."""
@@ -366,10 +385,10 @@ class SparseFloorDual:
         return out_x + stiff * x, out_y
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray
+        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
     ) -> tuple[FloatArray, FloatArray]:
         """Over the support, but no higher than a ghost alone would lift the row."""
-        v, f = transform_over(self._support, rows, u, e, self._problem, self._run, _SWEEP_PRECISION)
+        v, f = transform_over(self._support, rows, u, e, self._problem, self._run, precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
         return np.minimum(v, highest), np.where(np.isfinite(v), f, e[rows])
 
