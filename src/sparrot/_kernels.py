@@ -185,16 +185,6 @@ def _c_transform(
 
 
 @njit(nogil=True, cache=True)
-def c_transform_rows(S: Array, mass: float, factor: float, power: float, v: Array) -> None:
-    """Solve `sum_j g([v_i + S_ij]_+) = mass` for each row."""
-    s = np.empty(S.shape[1], np.float64)
-    for i in range(S.shape[0]):
-        for j in range(S.shape[1]):
-            s[j] = S[i, j]
-        v[i] = _c_transform(s, len(s), mass, factor, power)[0]
-
-
-@njit(nogil=True, cache=True)
 def c_transform_support(
     indptr: Array,
     indices: Array,

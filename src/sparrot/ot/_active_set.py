@@ -32,7 +32,14 @@ from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
 from sparrot.ot._dual import DenseDual, SparseDual
-from sparrot.ot._floor import SparseFloorDual, floor_certificate, solve_floor, sweep, transform_over
+from sparrot.ot._floor import (
+    SparseFloorDual,
+    at_other_eps,
+    floor_certificate,
+    solve_floor,
+    sweep,
+    transform_over,
+)
 from sparrot.ot._newton import ON_THE_WAY, NewtonResult, newton
 from sparrot.ot._problem import (
     Certificate,
@@ -200,7 +207,8 @@ class ActiveSet(SpatialMethod):
         """From the last solution with a floor, or from one without, found roughly if need be."""
         last = self._last
         if start is not None and last is not None and last.e is not None:
-            guess = warm_start(problem, start, self._run, last.e)
+            old, new = last.problem.regularizer.eps, problem.regularizer.eps
+            guess = warm_start(problem, start, self._run, at_other_eps(last.e, old, new))
             if guess is not None:
                 return guess
         if last is None or last.e is not None:
@@ -208,7 +216,7 @@ class ActiveSet(SpatialMethod):
             guess = None if start is None else warm_start(plain, start, self._run)
             guess = guess or self._cold_start(plain, budget.left)
             last = self._ceilings.solve(plain, guess, ON_THE_WAY, Budget(budget.left))
-        return floor_start(problem, last, self._run)
+        return floor_start(problem, last)
 
     def _cold_start(self, problem: SparseProblem, max_steps: int) -> Guess:
         """A guess from parts; where neighbors are very few, by way of larger masses.
@@ -259,7 +267,7 @@ class Ceilings:
             partial(c_transform, self._cost, run=run) if pool is None else pool.c_transform
         )
         self._r = np.full(self._cost.n, -np.inf)
-        self._e = np.zeros(self._cost.n)
+        self._e, self._eps = np.zeros(self._cost.n), 0.0
         self._error = np.inf
         self._pairs = self._loops()
         self._support: Support | None = None
@@ -267,6 +275,9 @@ class Ceilings:
     def solve(self, problem: SparseProblem, guess: Guess, tol: float, budget: Budget) -> Solution:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
+        if problem.floor is not None:
+            self._e = at_other_eps(self._e, self._eps, problem.regularizer.eps)
+            self._eps = problem.regularizer.eps
         strikes = np.zeros(self._cost.n)
         # Ceilings that were screened already may stay, also somewhat off what they should be.
         high_enough = self._r >= u + slack / 4
@@ -453,6 +464,8 @@ def warm_start(
     v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u, e), near, run)
     shift = float(np.median(v - u[rows])) / 2
     scale = float(regularizer.score(regularizer.mass / max(n_neighbors.mean(), 1.0)))
+    if e is not None:  # what a row adds to eps makes its scores as much larger
+        scale *= 1 + float(np.mean(e)) / regularizer.mass
     uncertainty = float(np.median(np.abs(v - u[rows] - 2 * shift)))
     if not uncertainty + abs(shift) <= 4 * scale:  # also where these are not numbers
         return None
@@ -460,21 +473,11 @@ def warm_start(
     return Guess(u + shift, slack, float(n_neighbors.mean()))
 
 
-def floor_start(problem: SparseProblem, solution: Solution, run: Run) -> Guess:
-    """From the solution without a floor: rows below theirs go half way to their c-transforms."""
-    assert problem.floor is not None
-    u, plan, mass = solution.u, solution.plan, problem.regularizer.mass
-    eps_ratio = mass / solution.problem.regularizer.mass
-    n_neighbors = plan.nnz / problem.n
-    slack = np.full(problem.n, mass / eps_ratio / n_neighbors / (2 if eps_ratio == 1 else 1))
-    below = problem.floor * plan.multiply(plan).sum(axis=1) > 1
-    rows = np.flatnonzero(below | (eps_ratio != 1)).astype(np.int32)
-    reference = Reference.whole(problem, u, np.zeros(problem.n))
-    v, _ = c_transform(problem.cost, rows, reference, u[rows] + mass, run)
-    u = u.copy()
-    slack[rows] += np.abs(v - u[rows]) / 2
-    u[rows] = (u[rows] + v) / 2
-    return Guess(u, slack, n_neighbors)
+def floor_start(problem: SparseProblem, solution: Solution) -> Guess:
+    """From the solution without a floor, at this eps or another: its potentials are near enough."""
+    n_neighbors = solution.plan.nnz / problem.n
+    slack = solution.problem.regularizer.mass / n_neighbors
+    return Guess(solution.u, np.full(problem.n, slack), n_neighbors)
 
 
 def part_sizes(n: int, enough: int, largest: float = np.inf) -> list[int]:

@@ -178,11 +178,7 @@ def transform_scores(
     array([0.75])
     """
     if mass is None and S.size >= _WORTH_COMPILING:
-        from sparrot._kernels import c_transform_rows
-
-        v = np.empty(len(S))
-        c_transform_rows(S, regularizer.mass, regularizer.factor, regularizer.power, v)
-        return v
+        return _compiled(S, regularizer)
     m = np.broadcast_to(np.asarray(regularizer.mass if mass is None else mass, float), len(S))
     top = S.max(axis=1)
     S = S - top[:, None]  # so that no mass is so small that it vanishes beside the scores
@@ -196,6 +192,20 @@ def transform_scores(
         falling = falling[moved]
         v[falling] = lower[moved]
     return v - top
+
+
+def _compiled(S: FloatArray, regularizer: PowerRegularizer) -> FloatArray:
+    """The same by the kernel for sparse rows, with scores in the place of costs."""
+    from sparrot._kernels import c_transform_support
+
+    n, m = S.shape
+    v, cost = np.empty(n), np.negative(S.ravel(), dtype=np.float64)
+    same, rows = np.zeros(S.size, np.int32), np.arange(n, dtype=np.int32)
+    c_transform_support(
+        np.arange(n + 1) * m, same, cost, np.zeros(1),
+        regularizer.mass, regularizer.factor, regularizer.power, rows, v,
+    )  # fmt: skip
+    return v
 
 
 def _newton_step(

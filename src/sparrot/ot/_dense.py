@@ -19,6 +19,7 @@ from sparrot.engine import Run
 from sparrot.ot._dual import DenseDual
 from sparrot.ot._floor import (
     DenseFloorDual,
+    at_other_eps,
     floor_certificate,
     must_be_uniform,
     solve_floor,
@@ -88,7 +89,7 @@ class DenseNewton(DenseMethod):
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         super().__init__(problem, options, run)
-        self._e = np.zeros(problem.n)
+        self._e, self._eps = np.zeros(problem.n), 0.0
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
@@ -104,13 +105,14 @@ class DenseNewton(DenseMethod):
             start = self._find(problem, plain, None, ON_THE_WAY)[0]
         dual = DenseFloorDual(self._C, problem, self._run)
         max_steps = self._options.max_iter or _MAX_STEPS
-        u, e = sweep(dual, start, self._e)
+        eps = problem.regularizer.eps
+        u, e = sweep(dual, start, at_other_eps(self._e, self._eps, eps))
         result, e = solve_floor(dual, u, e, tol * (1 - 1e-6), max_steps, self._report)
         plan = dual.plan(result.u, e)
         certificate = floor_certificate(
             Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True), problem, plan, e
         )
-        self._e = e
+        self._e, self._eps = e, eps
         return Solution(
             problem, result.u, plan, certificate, result.history,
             certificate.largest_error <= tol, self.name, e,

@@ -49,15 +49,16 @@ _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 _TRANSFORM_ROWS = 256  # rows of a block
 _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come near
 _NEAR = 0.25  # error from which Newton takes over,
-_MAX_SWEEPS = 10  # or after so many sweeps
+_MAX_SWEEPS = 5  # or after so many sweeps
 _LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-1  # added to the diagonal, as a share of it
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
 _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
 _ARMIJO = 1e-4
 _SHORTEST = 2.0**-30
 _MAX_CG = 1000
+_MAX_SOLVES = 3  # of the system for one step
 _PATIENCE = 40  # steps within which the error must fall,
-_MAX_RESTARTS, _LONG_SWEEPS = 4, 100  # or sweeps come first once more
+_LONG_SWEEPS = 100  # or so many sweeps come first once more
 _HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
 
@@ -71,8 +72,8 @@ class FloorState:
     value : Psi.
     marginal : row sums less one, the gradient in u.
     floor : the gradient in e.
-    error : the largest of the marginal error, the violation of a floor `k_i |W_i|^2 - 1` and the
-        complementarity error `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`.
+    errors : for each row the largest of its marginal error, the violation of its floor
+        `k_i |W_i|^2 - 1` and the complementarity error `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`.
     a, b, q : sums over each row of 1/d, W/d and W^2/d: the diagonal of the Hessian in u is a, in e
         it is q/4, and -b/2 couples the two of a row.
     product : the map `(x_u, x_e) -> H x` with all variables.
@@ -81,11 +82,16 @@ class FloorState:
     value: float
     marginal: FloatArray
     floor: FloatArray
-    error: float
+    errors: FloatArray
     a: FloatArray
     b: FloatArray
     q: FloatArray
     product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+    @property
+    def error(self) -> float:
+        """The largest error of a row."""
+        return float(self.errors.max())
 
 
 class FloorDual(Protocol):
@@ -95,9 +101,12 @@ class FloorDual(Protocol):
         """Value, gradient and Hessian."""
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray
+        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
     ) -> tuple[FloatArray, FloatArray]:
-        """The u_i and e_i of some rows that solve their two equations, all others held."""
+        """The u_i and e_i of some rows that solve their two equations, all others held.
+
+        The precision is that of the logarithm of a floor.
+        """
 
 
 def solve_floor(
@@ -110,9 +119,9 @@ def solve_floor(
 ) -> tuple[NewtonResult, FloatArray]:
     """Minimize the dual from (u, e), near the solution; the result in u, and e."""
     state = dual.state(u, e)
-    best, least, progressed, restarts = (u, e), np.inf, 0, 0
+    best, least, progressed, restarted = (u, e), np.inf, 0, np.inf
     history: list[float] = []
-    delta = _LEAST_DELTA
+    delta = _damping(state)
     while True:
         if state.error < 0.9 * least:
             progressed = len(history)
@@ -122,16 +131,17 @@ def solve_floor(
         if state.error <= tol or len(history) >= max_iter:
             break
         if len(history) > progressed + _PATIENCE:
-            if restarts == _MAX_RESTARTS:
+            if least == restarted:  # it would go the same way again
                 break
-            restarts, progressed, delta = restarts + 1, len(history), _LEAST_DELTA
+            restarted, progressed = least, len(history)
             u, e = sweep(dual, *best, near=least / 10, most=_LONG_SWEEPS)
             state = dual.state(u, e)
+            delta = _damping(state)
             continue
         history.append(state.error)
         lonely = np.flatnonzero(state.a == 0)
         if len(lonely):  # rows without a positive score have no Hessian
-            v, f = dual.c_transform(u, e, lonely)
+            v, f = dual.c_transform(u, e, lonely, _SWEEP_PRECISION)
             u, e = u.copy(), e.copy()
             u[lonely], e[lonely] = (u[lonely] + v) / 2, (e[lonely] + f) / 2
             state = dual.state(u, e)
@@ -149,24 +159,50 @@ def solve_floor(
     return NewtonResult(best[0], least, tuple(history)), best[1]
 
 
+def at_other_eps(e: FloatArray, old: float, new: float) -> FloatArray:
+    """Multipliers to start from: where one is free, `eps + e_i` stays as it was."""
+    return np.where(e > 0, np.maximum(e + old - new, 0.0), 0.0)
+
+
 def sweep(
     dual: FloorDual, u: FloatArray, e: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS
 ) -> tuple[FloatArray, FloatArray]:
     """Rows that are far off half way to their c-transforms, again and again."""
     for _ in range(most):
-        state = dual.state(u, e)
-        if state.error <= near:
+        rows = np.flatnonzero(dual.state(u, e).errors > near).astype(np.int32)
+        if len(rows) == 0:
             break
-        rows = np.flatnonzero((state.floor < 0) | (e > 0) | (np.abs(state.marginal) > near))
-        v, f = dual.c_transform(u, e, rows.astype(np.int32))
+        v, f = dual.c_transform(u, e, rows, min(_SWEEP_PRECISION, near / 10))
         u, e = u.copy(), e.copy()
         u[rows], e[rows] = (u[rows] + v) / 2, (e[rows] + f) / 2
     return u, e
 
 
+def _damping(state: FloorState) -> float:
+    """The delta to begin with: the worse the start, the larger."""
+    return float(np.clip(state.error / 10, _LEAST_DELTA, _MOST_DELTA))
+
+
 def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """Conjugate gradients on the Newton system of u and the free e, preconditioned row by row."""
-    fixed: BoolArray = e * state.q / 4 <= state.floor  # a step of its own would end below zero
+    """The Newton step of u and the free e; those that it would make negative end at zero.
+
+    First these are the e that a step of their own would take there. Where the step of all takes
+    others there, it is solved for once more without them, or u would not fit to them.
+    """
+    fixed: BoolArray = e * state.q / 4 <= state.floor
+    for _ in range(_MAX_SOLVES):
+        x_u, x_e = _conjugate_gradients(state, e, fixed, delta)
+        negative = x_e < -e
+        if not negative.any():
+            break
+        fixed = fixed | negative
+    return x_u, np.maximum(x_e, -e)
+
+
+def _conjugate_gradients(
+    state: FloorState, e: FloatArray, fixed: BoolArray, delta: float
+) -> tuple[FloatArray, FloatArray]:
+    """Solve the Newton system of u and the free e, preconditioned row by row."""
     ended = np.where(fixed, -e, 0.0)
     pushed_u, pushed_e = state.product(np.zeros_like(e), ended)
     r_u = -state.marginal - pushed_u
@@ -197,7 +233,7 @@ def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArr
         if not rz > target:
             break
         p_u, p_e = z_u + (rz / previous) * p_u, z_e + (rz / previous) * p_e
-    return x_u, np.where(fixed, ended, np.maximum(x_e, -e))
+    return x_u, np.where(fixed, ended, x_e)
 
 
 def _line_search(
@@ -266,12 +302,10 @@ class DenseFloorDual:
         )
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray
+        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
     ) -> tuple[FloatArray, FloatArray]:
         """Of some rows against all points."""
-        return transform_rows(
-            u - self._C[rows], e, self._eps, self._k[rows], e[rows], _SWEEP_PRECISION
-        )
+        return transform_rows(u - self._C[rows], e, self._eps, self._k[rows], e[rows], precision)
 
     def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij`."""
@@ -351,10 +385,10 @@ class SparseFloorDual:
         return out_x + stiff * x, out_y
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray
+        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
     ) -> tuple[FloatArray, FloatArray]:
         """Over the support, but no higher than a ghost alone would lift the row."""
-        v, f = transform_over(self._support, rows, u, e, self._problem, self._run, _SWEEP_PRECISION)
+        v, f = transform_over(self._support, rows, u, e, self._problem, self._run, precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
         return np.minimum(v, highest), np.where(np.isfinite(v), f, e[rows])
 
@@ -406,14 +440,14 @@ def _finished(
     q: FloatArray,
     product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
 ) -> FloorState:
-    error = float(np.abs(marginal).max())
-    error = max(error, floor_error(squares, k, e, eps))
-    return FloorState(value, marginal, (1 / k - squares) / 4, error, a, b, q, product)
+    errors = np.maximum(np.abs(marginal), floor_errors(squares, k, e, eps))
+    return FloorState(value, marginal, (1 / k - squares) / 4, errors, a, b, q, product)
 
 
-def floor_error(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -> float:
-    """The largest violation of a floor, or of complementarity, of rows with these `|W_i|^2`."""
-    return float(np.abs(np.minimum(e / (eps + e), 1 - k * squares)).max())
+def floor_errors(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -> FloatArray:
+    """How far rows with these `|W_i|^2` violate their floors, or complementarity."""
+    errors: FloatArray = np.abs(np.minimum(e / (eps + e), 1 - k * squares))
+    return errors
 
 
 def has_full_row(floor: FloatArray, most: int) -> bool:

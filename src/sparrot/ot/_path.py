@@ -26,7 +26,8 @@ _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perple
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
 _FLOOR_PRECISION, _FLOOR_TOL = 0.2, 1e-2  # and both where a floor follows
-_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without
+_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without,
+_SHARE_ON_THE_WAY = 0.3  # and one from which it is reached well
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
 _ABOVE = 0.05  # by which to begin too large, in log eps
@@ -161,7 +162,9 @@ class EpsilonPath:
         log_eps, slope = self._pilot(target)
         log_eps, _ = self._reach(target, log_eps, slope, _FLOOR_PRECISION, _FLOOR_TOL, floor=False)
         self._start, self._known = self._known[-1][1], []  # these say nothing of other eps
-        return self.at(_SHARE_OF_ROWS * float(np.exp(log_eps)))
+        eps = float(np.exp(log_eps))
+        self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
+        return self.at(_SHARE_OF_ROWS * eps)
 
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.

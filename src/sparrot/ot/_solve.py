@@ -16,6 +16,7 @@ from sparrot.ot._problem import AnyProblem, Method, Options, Solution
 from sparrot.ot._sinkhorn import Sinkhorn
 
 SEARCHES = ("exact", "approximate", "auto")
+_SMALL_WITH_A_FLOOR = 500  # points up to which the dense path is the faster one
 _TOO_MANY_PRODUCTS = 2e14  # n^2 p up to which an exact search is the faster one
 _LOG = logging.getLogger("sparrot")
 
@@ -70,7 +71,8 @@ def _fastest(problem: AnyProblem, options: Options) -> str:
         return able[0]
     asked = options.search == "approximate" or options.checkpoint is not None
     # About there both take the same time (benchmarks/crossing.py).
-    return "newton" if problem.n <= SMALL and not asked else "active-set"
+    few = problem.n <= (SMALL if problem.floor is None else _SMALL_WITH_A_FLOOR)
+    return "newton" if few and not asked else "active-set"
 
 
 def _solves(method: type[Method[Any]], problem: AnyProblem) -> bool:
