@@ -57,7 +57,7 @@ _ARMIJO = 1e-4
 _SHORTEST = 2.0**-30
 _MAX_CG = 1000
 _MAX_SOLVES = 3  # of the system for one step
-_PATIENCE = 40  # steps within which the error must fall,
+_PATIENCE = 100  # steps within which the error must fall,
 _LONG_SWEEPS = 100  # or so many sweeps come first once more
 _HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
@@ -243,27 +243,40 @@ def _line_search(
     state: FloorState,
     step: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, FloatArray, FloorState, float] | None:
-    """Halve the step until Armijo's rule holds; all its points have e >= 0.
+    """A point along the step at which Psi is low enough; all of them have e >= 0.
 
-    Where that is no descent, take a damped step of every variable by itself, which is.
+    Where the step is no descent, take a damped step of every variable by itself, which is. It is
+    halved until Armijo's rule holds. A whole step that leaves most of the slope, as in a direction
+    in which Psi is all but flat, is doubled as long as it does.
     """
-    slope = float(state.marginal @ step[0] + state.floor @ step[1])
+    slope = _slope(state, step)
     if slope >= 0:
         alone = np.divide(state.floor, state.q / 4, out=np.zeros_like(e), where=state.q > 0)
         step = -state.marginal / (2 * state.a), np.maximum(-alone / 2, -e)
-        slope = float(state.marginal @ step[0] + state.floor @ step[1])
+        slope = _slope(state, step)
     rounding = 1e-14 * (abs(state.value) + float(np.abs(u).sum()))
     t = 1.0
     while t >= _SHORTEST:
         v, f = u + t * step[0], e + t * step[1]
         there = dual.state(v, f)
-        if there.value <= state.value + _ARMIJO * t * slope:
-            return v, f, there, t
         flat = abs(there.value - state.value) <= rounding
-        if flat and there.error < state.error:
-            return v, f, there, t
+        if there.value <= state.value + _ARMIJO * t * slope or (flat and there.error < state.error):
+            break
         t /= 2
-    return None
+    else:
+        return None
+    while t >= 1 and _slope(there, step) < slope / 2 and (e + 2 * t * step[1] >= 0).all():
+        further = dual.state(u + 2 * t * step[0], e + 2 * t * step[1])
+        if _slope(further, step) > 0:
+            there = dual.state(v, f)  # products are those of the last point
+            break
+        t *= 2
+        v, f, there = u + t * step[0], e + t * step[1], further
+    return v, f, there, t
+
+
+def _slope(state: FloorState, step: tuple[FloatArray, FloatArray]) -> float:
+    return float(state.marginal @ step[0] + state.floor @ step[1])
 
 
 class DenseFloorDual:
@@ -390,7 +403,7 @@ class SparseFloorDual:
         """Over the support, but no higher than a ghost alone would lift the row."""
         v, f = transform_over(self._support, rows, u, e, self._problem, self._run, precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
-        return np.minimum(v, highest), np.where(np.isfinite(v), f, e[rows])
+        return np.minimum(v, highest), np.where(v <= highest, f, e[rows])
 
     def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij` over the support, zeros dropped."""
