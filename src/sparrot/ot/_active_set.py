@@ -61,12 +61,14 @@ _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 
-_SPARSE_ROWS = 6.0  # neighbors a row below which the way down is from larger masses
+_SPARSE_ROWS = 6.0  # neighbors a row below which the way down is from larger masses,
+_RAISED = 10.0  # as it is where a part had that many times its share
 
 LARGEST_PART = 40_000  # points of a part, at most, where not all pairs are looked at
 _RATIO = 4  # each part is that many times larger than the one before
 _DENSE = 1024  # the first part has at most that many points,
 _PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
+_MOST_ROWS = 0.25  # the quantile of rows that must have two
 _PART_STEPS = 200  # Newton steps for a part, at most
 _WARM_ROWS = 64  # that judge a warm start
 
@@ -80,11 +82,15 @@ _FEWER_NEIGHBORS = (
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Potentials to start from, how far off they may be, and the neighbors a row they imply."""
+    """Potentials to start from, how far off they may be, and the neighbors a row they imply.
+
+    They are those of a problem with `raised` times the mass.
+    """
 
     u: FloatArray
     slack: FloatArray
     n_neighbors: float
+    raised: float = 1.0
 
 
 @dataclass(slots=True)
@@ -229,7 +235,8 @@ class ActiveSet(SpatialMethod):
         while True:
             easier = problem.with_mass(larger[-1]) if larger else problem
             guess = first_potentials(easier, self._run)
-            if guess.n_neighbors >= _SPARSE_ROWS or len(larger) >= 10:
+            near = guess.n_neighbors >= _SPARSE_ROWS and guess.raised < _RAISED
+            if near or len(larger) >= 10:
                 break
             larger.append(float(regularizer.entry(scale * 10.0 ** (len(larger) + 1))))
         for mass in reversed(larger):
@@ -447,7 +454,7 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
         u[index], k[index] = found.u, np.diff(found.plan.indptr)
     regularizer, m = reference.problem.regularizer, reference.problem.n
     raised = regularizer.mass / (mass * m / n)  # with that much more mass than its share
-    return Guess(u, _uncertainty(k, regularizer), float(k.mean()) * n / m / raised)
+    return Guess(u, _uncertainty(k, regularizer), float(k.mean()) * n / m / raised, raised)
 
 
 def warm_start(
@@ -500,18 +507,50 @@ def _some(order: IntArray, size: int) -> IntArray:
 
 
 def _first_part(problem: SparseProblem, index: IntArray, run: Run) -> Reference:
-    """The smallest part, solved; its mass is raised until it has a few neighbors a row."""
+    """The smallest part, solved; its mass is raised until its rows have a few neighbors.
+
+    Where Newton does not get there (rows of very different scales), the way is down from a mass
+    that is easy.
+    """
     part = problem.part(index)
     part = part.with_mass(problem.regularizer.mass * part.n / problem.n)
     C = part.dense_cost()
     u = part.cost.shift.copy()
     for _ in range(100):
         dual = DenseDual(C, part.regularizer, run)
-        u = newton(dual, u, ON_THE_WAY, _PART_STEPS).u
-        if dual.scores(u).nnz >= min(_PART_NEIGHBORS, part.n / 2) * part.n:
+        found = newton(dual, u, ON_THE_WAY, _PART_STEPS)
+        if found.error > ON_THE_WAY:
+            return _down_to_few(part, C, index, run)
+        u = found.u
+        if _enough(dual, u):
             break
         part = part.with_mass(2 * part.regularizer.mass)
     return Reference(part, index, u)
+
+
+def _down_to_few(part: SparseProblem, C: FloatArray, index: IntArray, run: Run) -> Reference:
+    """From an easy mass down to that of the part, or until rows would have too few neighbors."""
+    regularizer = part.regularizer
+    least = float(regularizer.score(regularizer.mass))
+    u, reference = part.cost.shift.copy(), None
+    for score in np.geomspace(max(1.0, least), least, 2 + int(np.log2(max(1.0, 1 / least)))):
+        part = part.with_mass(float(regularizer.entry(score)))
+        dual = DenseDual(C, part.regularizer, run)
+        u = newton(dual, u, ON_THE_WAY, _PART_STEPS).u
+        if reference is not None and not _enough(dual, u):
+            break
+        reference = Reference(part, index, u)
+    assert reference is not None
+    return reference
+
+
+def _enough(dual: DenseDual, u: FloatArray) -> bool:
+    """Whether rows have a few neighbors on average, and most of them more than one."""
+    degrees, n = np.diff(dual.scores(u).indptr), len(u)
+    return bool(
+        degrees.mean() >= min(_PART_NEIGHBORS, n / 2)
+        and np.quantile(degrees, _MOST_ROWS) >= min(2, n - 1)
+    )
 
 
 def _uncertainty(k: IntArray, regularizer: PowerRegularizer) -> FloatArray:
