@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sparrot.affinity._estimator import AffinityEstimator
     from sparrot.affinity._result import Affinity
 
-AUTO = "auto"  # a floor that is chosen by `sparrot.ot.Scale.floor`
+AUTO = "auto"  # a floor that is chosen by `Scale.floor`
 
 
 def _by_perplexity(n: int) -> dict[str, Any]:
