@@ -1,9 +1,9 @@
-"""The graphs on real data: clusters, labels, pieces; every labeled set, five seeds, losses shown.
+"""The graphs on real data: clusters, labels, pieces, layouts; five seeds, losses shown.
 
-A unit is one set, one seed and one graph. Its numbers are stored in a file as soon as they are
-there and never computed twice: a run that was stopped goes on where it was. Real data is read from
-the folder named by SPARROT_DATA (default ../shared/data); sets whose file is not there are left
-out, and named.
+A unit is one set, one seed and one graph, or its layouts. Its numbers are stored in a file as soon
+as they are there and never computed twice: a run that was stopped goes on where it was. Real data
+is read from the folder named by SPARROT_DATA (default ../shared/data); sets whose file is not there
+are left out, and named.
 
     python benchmarks/real_data.py                           # all units, into out/real_data_1500
     python benchmarks/real_data.py --page docs/real_data.md  # and the tables of the page
@@ -18,7 +18,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -185,10 +185,13 @@ PLAIN, THEIRS = "plain", "scanpy"
 GRAPHS: dict[str, tuple[str, Callable[[np.ndarray], csr_array]]] = {
     PLAIN: ("plain 15", partial(qot, perplexity=15)),
     "eps_1": ("eps = 1", partial(qot, eps=1.0)),
+    "floor_5_eps_1": ("floor 5, eps = 1", partial(qot, eps=1.0, min_neighbors=5)),
     **{
         f"floor_{k}": (f"floor {k}", partial(qot, perplexity=15, min_neighbors=k))
         for k in (3, 5, 10)
     },
+    "plain_30": ("plain 30", partial(qot, perplexity=30)),
+    "floor_5_30": ("floor 5, 30", partial(qot, perplexity=30, min_neighbors=5)),
     **{f"rows_{k}": (f"rows {k}", partial(qot, n_neighbors=k)) for k in (5, 15, 30)},
     "knn_15": ("k-NN 15", knn),
     THEIRS: ("scanpy 15", scanpy_graph),
@@ -276,31 +279,83 @@ def measured(make: Callable[[np.ndarray], csr_array], X: Any, labels: Any, seed:
     return numbers
 
 
+# The layouts: from a graph to the plane, and how well neighbors and classes stay together there.
+
+LAYOUT_GRAPHS = ("plain_30", "floor_5_30", "rows_15", THEIRS)
+LAYOUT_SETS = ("pbmc68k", "pbmc3k", "facs_scaled", "cytof", "mnist", "covtype")
+OF_LAYOUT = "-layout"  # how names of such units end
+
+
+def seen(Y: np.ndarray, X: Any, labels: Any) -> dict[str, float]:
+    """How many points have the class of most of their 10 nearest; and the trustworthiness."""
+    from sklearn.manifold import trustworthiness
+    from sklearn.neighbors import KNeighborsClassifier
+
+    votes = KNeighborsClassifier(11).fit(Y, labels)
+    nearest = votes.kneighbors(n_neighbors=10, return_distance=False)
+    counts = (labels[nearest][:, :, None] == np.arange(labels.max() + 1)).sum(axis=1)
+    return {
+        "labels": (counts.argmax(axis=1) == labels).mean(),
+        "trust": trustworthiness(X, Y, n_neighbors=15),
+    }
+
+
+def laid_out(make: Callable[[np.ndarray], csr_array], X: Any, labels: Any, seed: int) -> dict:
+    """t-SNE from principal components, and UMAP from eigenvectors; of each, what is to be seen."""
+    from openTSNE.initialization import pca
+
+    from sparrot.layout._tsne import tsne_layout
+
+    numbers: dict[str, Any] = {"points": len(labels)}
+    try:
+        W = csr_array(make(X))
+    except NotConvergedError as error:
+        return numbers | {"failure": str(error)}
+    start = pca(X, 2, random_state=seed)
+    flat = {
+        "tsne": np.array(tsne_layout(W, initialization=start, random_state=seed, n_jobs=1)),
+        "umap": sparrot.umap_layout(W, random_state=seed).embedding,
+    }
+    for name, Y in flat.items():
+        numbers |= {f"{name}_{key}": value for key, value in seen(Y, X, labels).items()}
+    return numbers
+
+
 # The run.
 
 
-def place(folder: Path, name: str, seed: int, graph: str) -> Path:
-    return folder / f"{name}-{seed}-{graph}.json"
+def place(folder: Path, name: str, seed: int, unit: str) -> Path:
+    return folder / f"{name}-{seed}-{unit}.json"
+
+
+def units_of(name: str) -> dict[str, Callable[[Any, Any, int], dict]]:
+    """All that is measured on each draw of a set."""
+    units = {graph: partial(measured, make) for graph, (_, make) in GRAPHS.items()}
+    if name in LAYOUT_SETS:
+        makers = {graph: GRAPHS[graph][1] for graph in LAYOUT_GRAPHS}
+        units |= {graph + OF_LAYOUT: partial(laid_out, make) for graph, make in makers.items()}
+    return units
 
 
 def run(folder: Path, name: str, seed: int, most: int) -> int:
     """Compute and store the units of one draw that are missing; how many there are in all."""
-    missing = [graph for graph in GRAPHS if not place(folder, name, seed, graph).exists()]
+    units = units_of(name)
+    missing = [unit for unit in units if not place(folder, name, seed, unit).exists()]
     if missing:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what sparrot warns of is among the numbers
             X, labels = SETS[name].draw(np.random.default_rng(seed), most)
-            for graph in missing:
-                numbers = measured(GRAPHS[graph][1], X, labels, seed)
-                with whole_file(place(folder, name, seed, graph)) as temporary:
+            for unit in missing:
+                numbers = units[unit](X, labels, seed)
+                with whole_file(place(folder, name, seed, unit)) as temporary:
                     temporary.write_text(json.dumps(numbers, default=float))
-    return len(GRAPHS)
+    return len(units)
 
 
 def run_all(folder: Path, names: list[str], seeds: range, most: int, jobs: int) -> None:
     work = [(name, seed) for seed in seeds for name in names]
     calls = (delayed(run)(folder, name, seed, most) for name, seed in work)
-    with tqdm(total=len(work) * len(GRAPHS), unit="graph") as bar:
+    with tqdm(total=sum(len(units_of(name)) for name, _ in work), unit="unit") as bar:
         for done in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
             bar.update(done)
 
@@ -313,18 +368,34 @@ TASKS = {
     "propagation_1": "1 % of labels",
     "propagation_5": "5 % of labels",
 }
+LAYOUTS = {
+    "tsne_labels": "t-SNE: points with the class of most of their 10 nearest",
+    "tsne_trust": "t-SNE: trustworthiness (15 neighbors)",
+    "umap_labels": "UMAP: points with the class of most of their 10 nearest",
+    "umap_trust": "UMAP: trustworthiness (15 neighbors)",
+}
+FLOORS = (("floor_5", PLAIN), ("floor_5_30", "plain_30"), ("floor_5_eps_1", "eps_1"))
+PAIRS = (  # whose differences are listed
+    *FLOORS,
+    ("floor_10", PLAIN),
+    ("rows_15", PLAIN),
+    ("rows_15", "floor_5_30"),
+    *((graph, THEIRS) for graph in ("floor_5", "floor_10", "floor_5_30", "rows_15")),
+)
 SMALL = 0.01  # a difference that nobody would notice
 START, END = "<!-- tables -->", "<!-- end of tables -->"
 Units = dict[tuple[str, str], list[dict[str, Any]]]  # of a set and a graph, seed by seed
 
 
-def read(folder: Path, names: list[str], seeds: range) -> Units:
+def read(
+    folder: Path, names: list[str], seeds: range, graphs: Iterable[str], ending: str = ""
+) -> Units:
     """Of each set, the seeds for which every graph is there: differences are paired."""
     units = {}
     for name in names:
-        files = [[place(folder, name, seed, graph) for graph in GRAPHS] for seed in seeds]
+        files = [[place(folder, name, seed, graph + ending) for graph in graphs] for seed in seeds]
         whole = [draw for draw in files if all(file.exists() for file in draw)]
-        for graph, column in zip(GRAPHS, zip(*whole, strict=True), strict=False):
+        for graph, column in zip(graphs, zip(*whole, strict=True), strict=False):
             units[name, graph] = [json.loads(file.read_text()) for file in column]
     return units
 
@@ -366,17 +437,19 @@ def by_graph(units: Units, names: list[str], cell: Callable[[list[dict[str, Any]
 
 
 def mean_row(units: Units, title: str, names: list[str], task: str) -> list[str]:
-    means = [[scores(units, name, graph, task).mean() for name in names] for graph in GRAPHS]
+    graphs = list(dict.fromkeys(graph for _, graph in units))
+    means = [[scores(units, name, graph, task).mean() for name in names] for graph in graphs]
     return [f"*{title}*", *(f"*{np.mean(of):.3f}*" for of in means)]
 
 
 def score_table(units: Units, task: str) -> str:
     """Mean and standard deviation; in bold what is better than all others by more than noise."""
     names, rows = sets_of(units, task), []
+    graphs = list(dict.fromkeys(graph for _, graph in units))
     for name in names:
-        of = {graph: scores(units, name, graph, task) for graph in GRAPHS}
+        of = {graph: scores(units, name, graph, task) for graph in graphs}
         best = max(of, key=lambda graph: of[graph].mean())
-        alone = all(verdict(of[best], of[graph]) > 0 for graph in GRAPHS if graph != best)
+        alone = all(verdict(of[best], of[graph]) > 0 for graph in graphs if graph != best)
         row = [SETS[name].title]
         for graph, values in of.items():
             text = f"{values.mean():.2f} ± {values.std(ddof=len(values) > 1):.2f}"
@@ -385,26 +458,59 @@ def score_table(units: Units, task: str) -> str:
             row.append(text + f" ({failed} failed)" * (failed > 0))
         rows.append(row)
     real = [name for name in names if name not in MADE]
-    rows.append(mean_row(units, "mean of all sets", names, task))
+    if real != names:
+        rows.append(mean_row(units, "mean of all sets", names, task))
     rows.append(mean_row(units, "mean of the real ones", real, task))
-    return table("", [title for title, _ in GRAPHS.values()], rows)
+    return table("", [GRAPHS[graph][0] for graph in graphs], rows)
+
+
+def tally(units: Units, graph: str, base: str, task: str) -> str:
+    """On how many sets a graph is better and worse than `base`."""
+    verdicts = [
+        verdict(scores(units, name, graph, task), scores(units, name, base, task))
+        for name in sets_of(units, task)
+    ]
+    return f"+{verdicts.count(1)} −{verdicts.count(-1)} of {len(verdicts)}"
 
 
 def comparison(units: Units, base: str) -> str:
     """For each graph and task: on how many sets it is better and worse than `base`."""
-    rows = []
-    for graph, (title, _) in GRAPHS.items():
-        if graph == base:
-            continue
-        row = [title]
-        for task in TASKS:
-            verdicts = [
-                verdict(scores(units, name, graph, task), scores(units, name, base, task))
-                for name in sets_of(units, task)
-            ]
-            row.append(f"+{verdicts.count(1)} −{verdicts.count(-1)} of {len(verdicts)}")
-        rows.append(row)
+    rows = [
+        [title, *(tally(units, graph, base, task) for task in TASKS)]
+        for graph, (title, _) in GRAPHS.items()
+        if graph != base
+    ]
     return table(f"against {GRAPHS[base][0]}", list(TASKS.values()), rows)
+
+
+def floors(units: Units) -> str:
+    """What a floor of 5 changes, at each scale."""
+    rows = [
+        [
+            f"{GRAPHS[graph][0]} against {GRAPHS[base][0]}",
+            *(tally(units, graph, base, task) for task in TASKS),
+        ]
+        for graph, base in FLOORS
+    ]
+    return table("a floor, against none", list(TASKS.values()), rows)
+
+
+def layouts(units: Units) -> str:
+    """Tables of the layouts, and all that differs between floor and none by more than noise."""
+    if not units:
+        return ""
+    parts = ["## Layouts\n", drawn(units)]
+    for task, title in LAYOUTS.items():
+        parts += [f"### {title}\n", score_table(units, task)]
+    base, *others = LAYOUT_GRAPHS
+    heads = [title.partition(":")[0] for title in LAYOUTS.values()]
+    heads = [f"{h}, {w}" for h, w in zip(heads, ("classes", "trust") * 2, strict=True)]
+    rows = [
+        [GRAPHS[graph][0], *(tally(units, graph, base, task) for task in LAYOUTS)]
+        for graph in others
+    ]
+    parts += [f"### More than noise, against {GRAPHS[base][0]}\n", table("", heads, rows)]
+    return "\n".join(parts)
 
 
 def changes(units: Units, graph: str, base: str) -> str:
@@ -461,23 +567,22 @@ def tables(units: Units) -> str:
         what = "accuracy on the others" if task.startswith("propagation") else "adjusted Rand index"
         parts += [f"### {title}: {what}\n", score_table(units, task)]
     parts.append("### More than noise: sets where a graph is better (+) and worse (−)\n")
-    parts += [comparison(units, PLAIN), comparison(units, THEIRS)]
+    parts += [floors(units), comparison(units, PLAIN), comparison(units, THEIRS)]
     parts.append("All differences of more than noise, with the half width of their interval:\n")
-    for graph in ("floor_5", "floor_10", "rows_15"):
-        parts += [changes(units, graph, base) for base in (PLAIN, THEIRS)]
+    parts += [changes(units, graph, base) for graph, base in PAIRS]
     names = list(dict.fromkeys(name for name, _ in units))
     for title, (key, cell, form) in NUMBERS.items():
         parts += [f"### {title}\n", by_graph(units, names, partial(cell, key, form))]
     return "\n".join(parts)
 
 
-def write_page(path: Path, units: Units) -> None:
+def write_page(path: Path, text_of_tables: str) -> None:
     """Put the tables between the two marks of the page, or at the end of one that has none."""
     text = path.read_text() if path.exists() else "# Real data\n"
     before, _, rest = text.partition(START)
     after = rest.partition(END)[2] or "\n"
     with whole_file(path) as temporary:
-        temporary.write_text(f"{before}{START}\n\n{tables(units)}\n{END}{after}")
+        temporary.write_text(f"{before}{START}\n\n{text_of_tables}\n{END}{after}")
 
 
 def main() -> None:
@@ -499,7 +604,9 @@ def main() -> None:
     names = [name for name in names if name not in absent]
     run_all(folder, names, seeds, most, options.jobs)
     if options.page:
-        write_page(options.page, read(folder, names, seeds))
+        flat = read(folder, names, seeds, LAYOUT_GRAPHS, OF_LAYOUT)
+        found = tables(read(folder, names, seeds, GRAPHS))
+        write_page(options.page, f"{found}\n{layouts(flat)}")
 
 
 if __name__ == "__main__":

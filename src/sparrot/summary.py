@@ -19,7 +19,7 @@ from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot._validation import as_count, as_points, as_positive
 from sparrot.affinity import Affinity, perplexity as effective_neighbors, qot, qot_path
 from sparrot.affinity._diagnostics import signs_of_poor_choice
-from sparrot.affinity._transport import as_scale
+from sparrot.affinity._transport import as_floor, as_scale
 from sparrot.cost import make_cost
 from sparrot.engine import ProgressCallback
 from sparrot.errors import AffinityWarning, InvalidInputError
@@ -78,6 +78,8 @@ class Summary:
     steps : one for each eps, ascending.
     chosen : index of the step at the eps that was asked for.
     search : how pairs were searched for, as for `sparrot.qot`.
+    min_neighbors : (n,) the effective neighbors that each row has at least, at every eps; None
+        without a floor.
     """
 
     shape: tuple[int, int]
@@ -88,6 +90,7 @@ class Summary:
     steps: tuple[Step, ...]
     chosen: int
     search: str = "exact"
+    min_neighbors: FloatArray | None = None
 
 
 def summarize(
@@ -95,6 +98,7 @@ def summarize(
     eps: float | str | None = None,
     *,
     perplexity: float | None = None,
+    min_neighbors: Any = "auto",
     metric: str = "sqeuclidean",
     each_side: int = 3,
     span: float = 4.0,
@@ -113,6 +117,8 @@ def summarize(
     ----------
     X, eps, perplexity, metric, tol, max_iter, n_jobs, search, neighbors, progress : as for
         `sparrot.qot`; at least four points.
+    min_neighbors : the effective number of neighbors that every point has at least, at every eps.
+        `"auto"` is 5 (or fewer, see `sparrot.qot`), None or 0 for no floor.
     each_side : how many other eps there are on either side of the chosen one.
     span : the ratio of the largest eps to the chosen one, and of that to the smallest.
     n_eigenvalues : how many eigenvalues to compute for each; fewer if there are fewer points.
@@ -125,8 +131,9 @@ def summarize(
     >>> s = sparrot.summarize(X)
     >>> [round(step.eps, 2) for step in s.steps], s.chosen
     ([0.25, 0.4, 0.63, 1.0, 1.59, 2.52, 4.0], 3)
-    >>> s.steps[s.chosen].embedding.shape, s.steps[s.chosen].components
-    ((200, 4), 1)
+    >>> step = s.steps[s.chosen]
+    >>> step.embedding.shape, step.components, float(s.min_neighbors.min())
+    ((200, 4), 1, 5.0)
     """
     scale = as_scale(eps, perplexity)
     points = as_points(X, metric)
@@ -137,7 +144,9 @@ def summarize(
         raise InvalidInputError(
             f"must be more than 1, got {span!r}", parameter="span", value=span, remedy=hint
         )
+    floor = as_floor(min_neighbors, len(points), True, scale)
     options: dict[str, Any] = {
+        "min_neighbors": floor,
         "metric": metric,
         "tol": tol,
         "max_iter": max_iter,
@@ -153,7 +162,8 @@ def summarize(
     given = scale.eps is not None
     steps = [_step(float(e), a, k, d, signs_of_poor_choice(a, cost, given)) for e, a in path]
     steps.reverse()
-    return Summary(points.shape, metric, tol, span, cost.unit, _aligned(steps, side), side, search)
+    found = _aligned(steps, side)
+    return Summary(points.shape, metric, tol, span, cost.unit, found, side, search, floor)
 
 
 def _counts(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:

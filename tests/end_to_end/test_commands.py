@@ -64,7 +64,7 @@ def test_every_kind_of_file_gives_the_same_affinity(suffix, tmp_path, capsys):
     file = write_points(tmp_path / f"points{suffix}")
     output = tmp_path / "affinity.npz"
     facts = told(capsys, "affinity", file, "--perplexity", "10", "-o", output)
-    expected = sparrot.qot(X, perplexity=10)
+    expected = sparrot.qot(X, perplexity=10, min_neighbors=5)
     assert abs(sparrot.load(output).matrix - expected.matrix).max() < 1e-9
     assert facts.keys() >= FACTS
     assert facts["n"] == 90
@@ -161,7 +161,8 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
     assert main(["affinity", str(points), "--perplexity", "10", "-o", str(cells)]) == 0
     capsys.readouterr()
     labels = tmp_path / "labels.npy"
-    model = sparrot.SpectralClustering(3, affinity=sparrot.QOT(perplexity=10)).fit(X)
+    qot = sparrot.QOT(perplexity=10, min_neighbors=5)
+    model = sparrot.SpectralClustering(3, affinity=qot).fit(X)
     for file in (affinity, cells):
         sizes = told(capsys, "cluster", file, "--clusters", 3, "-o", labels)["sizes"]
         assert np.array_equal(np.load(labels), model.labels_)
@@ -170,6 +171,33 @@ def test_an_affinity_serves_several_commands(points, tmp_path, capsys):
         assert main(["embed", str(file), "--eps", "2"]) == 2
         complaint = f"--eps is for making an affinity, and {file} is one already"
         assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "tsne", "path", "report"])
+def test_every_point_has_five_neighbors_unless_it_is_switched_off(
+    command, points, tmp_path, capsys, monkeypatch
+):
+    if command == "tsne":
+        pytest.importorskip("openTSNE")
+        quick = partial(tsne_layout, n_iter=5, early_exaggeration_iter=5)
+        monkeypatch.setattr("sparrot.layout._tsne.tsne_layout", quick)
+    monkeypatch.chdir(tmp_path)
+    scale = ["--perplexity", "12"]
+    assert told(capsys, command, points, *scale)["min_neighbors"] == 5
+    assert told(capsys, command, points, *scale, "--min-neighbors", 7)["min_neighbors"] == 7
+    assert told(capsys, command, points, *scale, "--min-neighbors", 0)["min_neighbors"] is None
+    assert main([command, str(points), *scale]) == 0
+    assert "effectively at least 5 of every point" in capsys.readouterr().out
+    assert main([command, str(points), *scale, "--min-neighbors", "0"]) == 0
+    assert "effectively at least" not in capsys.readouterr().out
+
+
+def test_without_a_floor_an_affinity_is_the_papers(points, tmp_path, capsys):
+    output = tmp_path / "a.npz"
+    told(capsys, "affinity", points, "--min-neighbors", 0, "-o", output)
+    assert (sparrot.load(output).matrix != sparrot.qot(X).matrix).nnz == 0
+    told(capsys, "affinity", points, "-o", output)
+    assert sparrot.load(output).min_neighbors.min() == 5
 
 
 @pytest.mark.parametrize("command", ["embed", "cluster"])
@@ -237,8 +265,8 @@ def test_results_go_where_the_page_says(command, points, tmp_path, capsys):
 
 def test_embeddings_are_those_of_the_estimators(points, tmp_path, capsys):
     maps = {
-        "eigenmaps": sparrot.Eigenmaps(3, affinity=sparrot.QOT(1.0)),
-        "diffusion": sparrot.DiffusionMap(3, t=4, affinity=sparrot.QOT(1.0)),
+        "eigenmaps": sparrot.Eigenmaps(3),
+        "diffusion": sparrot.DiffusionMap(3, t=4),
     }
     for method, model in maps.items():
         more = ["--time", "4"] if method == "diffusion" else []

@@ -17,7 +17,7 @@ def spiral():
 def test_each_step_is_the_affinity_at_its_eps(spiral):
     X, s = spiral
     for step in (s.steps[0], s.steps[s.chosen], s.steps[-1]):
-        a = sparrot.qot(X, step.eps)
+        a = sparrot.qot(X, step.eps, min_neighbors=5)
         # both plans have marginals within tol; W is 1-Lipschitz in u/eps, u known to about n tol
         assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)
         assert np.array_equal(step.n_neighbors, np.diff(a.matrix.indptr))
@@ -38,7 +38,8 @@ def test_the_chosen_eps_stands_in_the_middle(spiral):
 def test_turning_keeps_the_space_of_the_eigenvectors_and_their_scale(spiral):
     X, s = spiral
     for step in s.steps:
-        V = eigenpairs(sparrot.qot(X, step.eps).matrix, 5, components="each").vectors[:, 1:]
+        W = sparrot.qot(X, step.eps, min_neighbors=5).matrix
+        V = eigenpairs(W, 5, components="each").vectors[:, 1:]
         Y = step.embedding / np.sqrt(len(X))
         assert np.allclose(Y.T @ Y, np.eye(4), atol=1e-9)
         assert np.allclose(V @ (V.T @ Y), Y, atol=1e-5)
@@ -57,7 +58,8 @@ def test_no_other_turn_brings_consecutive_embeddings_nearer(spiral):
 
 def test_the_chosen_embedding_is_not_turned(spiral):
     X, s = spiral
-    V = eigenpairs(sparrot.qot(X, 1.0).matrix, 5, components="each").vectors[:, 1:]
+    W = sparrot.qot(X, 1.0, min_neighbors=5).matrix
+    V = eigenpairs(W, 5, components="each").vectors[:, 1:]
     assert np.allclose(s.steps[s.chosen].embedding, np.sqrt(len(X)) * V, atol=1e-5)
 
 
@@ -83,7 +85,7 @@ def test_the_search_and_its_neighbors_are_those_of_the_path():
     s = sparrot.summarize(X, 0.1, each_side=1, search="approximate", neighbors=nearest)
     assert s.search == "approximate"
     for step in s.steps:
-        a = sparrot.qot(X, step.eps, search="approximate", neighbors=nearest)
+        a = sparrot.qot(X, step.eps, min_neighbors=5, search="approximate", neighbors=nearest)
         assert not step.certificate.exact
         assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)  # as without a search
 
@@ -125,3 +127,15 @@ def test_four_points_are_enough_and_three_are_not():
 def test_wrong_arguments_are_refused(arguments, complaint):
     with pytest.raises(sparrot.InvalidInputError, match=complaint):
         sparrot.summarize(points("gaussian", 50), **arguments)
+
+
+def test_every_eps_has_the_floor_that_was_asked_for():
+    X = points("gaussian", 80)
+    for asked, floor in (("auto", 5.0), (7, 7.0), (None, None), (0, None)):
+        s = sparrot.summarize(X, 0.2, each_side=1, min_neighbors=asked)
+        assert (None if s.min_neighbors is None else s.min_neighbors.min()) == floor
+        for step in s.steps:
+            a = sparrot.qot(X, step.eps, min_neighbors=floor)
+            assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)
+    s = sparrot.summarize(X, perplexity=8, each_side=1)
+    assert set(s.min_neighbors) == {4.0}

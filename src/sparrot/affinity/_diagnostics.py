@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot.affinity._result import Affinity
 from sparrot.cost import Cost
 from sparrot.errors import AffinityWarning, counted, warn
+from sparrot.ot import MIN_NEIGHBORS
 
 _MISSED = 0.1  # of the rows
 
@@ -54,8 +55,12 @@ def _pieces(affinity: Affinity, outliers: str, given_eps: bool) -> AffinityWarni
     remedy = [
         f"if the data is one piece, take a larger {'{eps}' if given_eps else '{perplexity}'}",
         "take {eps='connected'} for the smallest eps that connects it",
-        "give every point at least 5 effective neighbors by {min_neighbors=5}",
     ]
+    if affinity.min_neighbors is None:
+        remedy.append(
+            f"give every point at least {MIN_NEIGHBORS:g} effective neighbors by "
+            f"{{min_neighbors={MIN_NEIGHBORS:g}}}"
+        )
     if outliers:
         remedy = [] if given_eps else [f"drop these outliers: {outliers}"]
     return AffinityWarning(

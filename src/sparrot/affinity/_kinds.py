@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sparrot.affinity._estimator import AffinityEstimator
     from sparrot.affinity._result import Affinity
 
+AUTO = "auto"  # a floor that is chosen by `Scale.floor`
+
 
 def _by_perplexity(n: int) -> dict[str, Any]:
     """The default scale of transport, which is a perplexity unless points are very few."""
@@ -38,6 +40,8 @@ class Kind:
     default_scale : which of these for n points, in the hands of a layout, scanpy or the command
         line, where none is given. (The function has a default of its own: `qot(X)` is the paper's.)
     options : further defaults there.
+    floor : the `min_neighbors` there, and of spectral estimators that build an affinity by its
+        name; None where there is none.
     symmetric : whether the matrix is.
     transport : whether it is a plan of regularized transport, with a potential, a certificate and
         rows for new points.
@@ -54,6 +58,7 @@ class Kind:
     scales: tuple[str, ...]
     default_scale: Callable[[int], dict[str, Any]] = lambda n: {}
     options: tuple[tuple[str, Any], ...] = ()
+    floor: str | None = None
     symmetric: bool = True
     transport: bool = False
 
@@ -80,7 +85,15 @@ class Kind:
 _TRANSPORT, _GRAPHS = "sparrot.affinity._transport", "sparrot.affinity._graphs"
 _EPS = ("eps", "perplexity")
 KINDS = {
-    "qot": Kind(_TRANSPORT, "qot", "QOT", (*_EPS, "n_neighbors"), _by_perplexity, transport=True),
+    "qot": Kind(
+        _TRANSPORT,
+        "qot",
+        "QOT",
+        (*_EPS, "n_neighbors"),
+        _by_perplexity,
+        floor=AUTO,
+        transport=True,
+    ),
     "eot": Kind(_TRANSPORT, "eot", "EOT", _EPS, _by_perplexity, (("drop", 1e-3),), transport=True),
     "tsallis": Kind(_TRANSPORT, "tsallis", "Tsallis", _EPS, _by_perplexity, transport=True),
     "knn": Kind(_GRAPHS, "knn", "KNN", ("k",)),

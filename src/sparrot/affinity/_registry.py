@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sparrot._types import PointArray
 from sparrot._validation import as_choice
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._kinds import KINDS, kinds
+from sparrot.affinity._kinds import AUTO, KINDS, kinds
 from sparrot.affinity._result import Affinity, perplexity
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.cost import costs_to
@@ -26,12 +26,13 @@ _SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 def build(X: Any, kind: str, **arguments: Any) -> Affinity:
     """The affinity of some points, at the scale that was asked for or the default of its kind.
 
-    An argument that is None counts as not given.
+    An argument that is None counts as not given, but for `min_neighbors`: that is no floor.
 
     Examples
     --------
-    >>> build(np.random.default_rng(0).standard_normal((100, 3)), "qot").perplexity.__round__()
-    30
+    >>> a = build(np.random.default_rng(0).standard_normal((100, 3)), "qot")
+    >>> round(a.perplexity), float(a.min_neighbors.min())
+    (30, 5.0)
     """
     return KINDS[as_choice(kind, "kind", kinds())].function(
         X, **with_defaults(kind, np.shape(X)[0], arguments)
@@ -49,12 +50,17 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
 
     Examples
     --------
-    >>> with_defaults("qot", 100, {}), with_defaults("qot", 100, {"eps": "connected"})
-    ({'perplexity': 30.0}, {'eps': 'connected'})
-    >>> with_defaults("qot", 41, {}), with_defaults("eot", 5, {})
-    ({'perplexity': 20.0}, {'eps': 1.0, 'drop': 0.001})
+    >>> with_defaults("qot", 100, {})
+    {'min_neighbors': 'auto', 'perplexity': 30.0}
+    >>> with_defaults("qot", 41, {"min_neighbors": None}), with_defaults("eot", 5, {})
+    ({'perplexity': 20.0}, {'drop': 0.001, 'eps': 1.0})
     """
     chosen = KINDS[kind]
+    defaults = dict(chosen.options)
+    arguments = dict(arguments)
+    if is_auto(arguments.get("min_neighbors", AUTO)):
+        arguments.pop("min_neighbors", None)
+        defaults |= {} if chosen.floor is None else {"min_neighbors": chosen.floor}
     given = {name: value for name, value in arguments.items() if value is not None}
     unknown = [name for name in given if name not in chosen.parameters]
     if unknown:
@@ -75,21 +81,35 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
                 taken,
             )
         given = scale | given
-    return given | {name: value for name, value in chosen.options if name not in given}
+    return defaults | given
+
+
+def is_auto(floor: Any) -> bool:
+    """Whether the floor is left to us.
+
+    Examples
+    --------
+    >>> is_auto("auto"), is_auto(5)
+    (True, False)
+    """
+    return isinstance(floor, str) and floor == AUTO
 
 
 def named_estimator(affinity: Any) -> Any:
     """An unfitted affinity estimator from its name, or a clone of one; None if precomputed.
 
+    By its name QOT has a floor.
+
     Examples
     --------
-    >>> named_estimator("knn")
-    KNN()
+    >>> named_estimator("knn"), named_estimator("qot")
+    (KNN(), QOT(min_neighbors='auto'))
     """
     if isinstance(affinity, str) and affinity == "precomputed":
         return None
     if isinstance(affinity, str) and affinity in kinds(symmetric=True):
-        return KINDS[affinity].estimator()
+        kind = KINDS[affinity]
+        return kind.estimator(**({} if kind.floor is None else {"min_neighbors": kind.floor}))
     if hasattr(affinity, "fit_transform") and not isinstance(affinity, type):
         return clone(affinity)
     raise InvalidInputError(

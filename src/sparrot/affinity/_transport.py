@@ -41,11 +41,13 @@ from sparrot._validation import (
 )
 from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
+from sparrot.affinity._kinds import AUTO
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import (
+    MIN_NEIGHBORS,
     SEARCHES,
     SOLVERS,
     EntropicRegularizer,
@@ -101,7 +103,11 @@ def qot(
         that many neighbors on average).
     min_neighbors : a floor on the effective number of neighbors :math:`1 / |W_i|^2` of every row,
         at most n - 1; one number, or one for each point. So no outlier pairs off with another, and
-        the graph does not fall into small pieces. See the notes.
+        the graph does not fall into small pieces. See the notes. None or 0 for no floor, as in the
+        paper; `"auto"`, the default of spectral estimators, layouts, `sparrot.sc` and the command
+        line, for 5, or half the perplexity or half the number of other points where that is less
+        (no floor with `n_neighbors`, which is one itself, nor with `eps="connected"`, which would
+        then be any eps).
     metric : `"sqeuclidean"` for :math:`C = |x - y|^2/2`, `"cosine"` for :math:`C = 1 - \cos`,
         `"precomputed"` for a symmetric cost matrix, or the name of any distance of scikit-learn
         (then C is that distance). All but the first two need an n x n matrix. So `"euclidean"` is
@@ -174,6 +180,8 @@ def qot(
     >>> c = sparrot.qot(X, 0.1, min_neighbors=5)
     >>> [bool(((1 / W.power(2).sum(axis=1)) > 4.999).all()) for W in (a.matrix, c.matrix)]
     [False, True]
+    >>> float(sparrot.qot(X, 0.1, min_neighbors="auto").min_neighbors.min())
+    5.0
     >>> d = c.eps + (c.row_eps[0] + c.row_eps[1]) / 2
     >>> bool(np.isclose(c.matrix[0, 1], max(0, c.potential[0] + c.potential[1] - C) / d))
     True
@@ -217,7 +225,7 @@ def qot_path(
     Parameters
     ----------
     X, min_neighbors, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbors,
-    progress : as for `qot`.
+    progress : as for `qot`; the floor is the same at every eps.
     eps_grid : relative eps, in any order; results come in the same order.
 
     Yields
@@ -246,7 +254,7 @@ def qot_path(
     points = as_points(X, as_public_metric(metric))
     with Run(n_jobs, as_max_memory(max_memory), progress) as run:
         hollow = as_flag(hollow, "hollow")
-        floor = as_floor(min_neighbors, len(points), hollow)
+        floor = as_floor(min_neighbors, len(points), hollow, Scale(eps=1.0))
         problem = Problem(make_cost(points, metric), QuadraticRegularizer(), hollow, floor)
         path = EpsilonPath(problem, options, run)
 
@@ -454,7 +462,7 @@ def _solve(
         cost = make_cost(points, metric)
         start = None if potential is None else as_potential(potential, cost.n) / cost.unit
         hollow = as_flag(hollow, "hollow")
-        floor = as_floor(min_neighbors, cost.n, hollow)
+        floor = as_floor(min_neighbors, cost.n, hollow, scale)
         if scale.n_neighbors is not None:
             if floor is not None:
                 values = f"n_neighbors={scale.n_neighbors:g}, min_neighbors={min_neighbors!r}"
@@ -462,7 +470,7 @@ def _solve(
                     f"give n_neighbors or min_neighbors, not both, got {values}",
                     remedy="leave out one of them",
                 )
-            floor = as_floor(scale.n_neighbors, cost.n, hollow, "n_neighbors")
+            floor = as_floor(scale.n_neighbors, cost.n, hollow, scale, "n_neighbors")
         path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
         if scale.eps is not None:
             solution = path.at(scale.eps)
@@ -530,15 +538,21 @@ def as_scale(
     )
 
 
-def as_floor(value: Any, n: int, hollow: bool, name: str = "min_neighbors") -> FloatArray | None:
+def as_floor(
+    value: Any, n: int, hollow: bool, scale: Scale, name: str = "min_neighbors"
+) -> FloatArray | None:
     """A floor for each of n points, from one number or from n; None for no floor.
 
     Examples
     --------
-    >>> as_floor(3, 5, True)
+    >>> as_floor(3, 5, True, Scale(eps=1.0))
     array([3., 3., 3., 3., 3.])
+    >>> as_floor("auto", 4, True, Scale(eps=1.0))
+    array([1.5, 1.5, 1.5, 1.5])
     """
-    if value is None:
+    if isinstance(value, str) and value == AUTO:
+        value = scale.floor(n)
+    if value is None or (np.ndim(value) == 0 and value == 0):
         return None
     try:
         floor = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), n))
@@ -552,7 +566,7 @@ def as_floor(value: Any, n: int, hollow: bool, name: str = "min_neighbors") -> F
             f"the {n} points; got {shown}",
             parameter=name,
             value=value,
-            remedy="5 is a good start",
+            remedy=f"{MIN_NEIGHBORS:g} is a good start",
         )
     return floor
 

@@ -21,8 +21,8 @@ from sparrot.io._h5ad import list_affinities, list_arrays
 from sparrot.io._npz import holds_affinity
 from sparrot.summary import Summary
 
-_QOT = ("eps", "perplexity", "metric", "search", "tol", "max_iter")
-_MAKING = (*_QOT, "k", "min_neighbors", "q", "drop", "checkpoint")  # about making an affinity
+_QOT = ("eps", "perplexity", "min_neighbors", "metric", "search", "tol", "max_iter")
+_MAKING = (*_QOT, "k", "q", "drop", "checkpoint")  # about making an affinity
 _ABOUT_POINTS = ("array", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
@@ -104,7 +104,7 @@ def make_affinity(
         for parameter in (OTHER_NAMES.get(option), option)
         if parameter in kind.parameters
     }
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {} if kind.floor is None else {"min_neighbors": kind.floor}
     for option, value in _given(options, _MAKING).items():
         if option not in parameters:
             takes = ", ".join(f"{{{known}}}" for known in parameters)

@@ -109,6 +109,18 @@ def add_scale(parser: Any, default: str = "1") -> None:
     )
 
 
+def add_floor(parser: Any, kind: str = "") -> None:
+    """The floor on the neighbors of every point."""
+    parser.add_argument(
+        "--min-neighbors",
+        type=float,
+        metavar="K",
+        help=f"{kind}every point has at least K effective neighbors, so that outliers do not split "
+        "off from the rest (default: 5, but at most half the perplexity or half of the other "
+        "points, and none with --eps connected); 0 for none",
+    )
+
+
 def add_cost(parser: Any, threads: str = "all cores") -> None:
     """The metric, and threads."""
     metric = parser.add_argument(
@@ -140,6 +152,7 @@ def add_solver(parser: Any, kind: str = "") -> None:
 def add_qot(parser: Any) -> None:
     """All that can be asked of a QOT affinity at several eps."""
     add_scale(parser)
+    add_floor(parser)
     add_cost(parser)
     add_solver(parser)
 
@@ -170,13 +183,7 @@ def add_affinity(
         help="knn, magic: the number of nearest neighbors; qot: the effective number of neighbors "
         "of every point, instead of eps",
     )
-    group.add_argument(
-        "--min-neighbors",
-        type=float,
-        metavar="K",
-        help="qot: every point has at least K effective neighbors, so that outliers do not split "
-        "off from the rest; 5 is a good start",
-    )
+    add_floor(group, "qot: ")
     group.add_argument("--q", type=float, help="tsallis: from 0 (qot) to 1 (eot), default 0.5")
     group.add_argument(
         "--drop",

@@ -87,6 +87,7 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
         "mean_cost": affinity.mean_cost,
         "neighbors": affinity.n_neighbors,
         "perplexity": affinity.perplexity,
+        "min_neighbors": least_neighbors(affinity.min_neighbors),
         "components": affinity.components,
         "certificate": None if certificate is None else asdict(certificate),
         "solver": affinity.solver,
@@ -107,15 +108,37 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
     if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
-    lines["neighbors"] = f"{affinity.n_neighbors:.1f} a row (perplexity {affinity.perplexity:.1f})"
-    if affinity.min_neighbors is not None:
-        least, most = affinity.min_neighbors.min(), affinity.min_neighbors.max()
-        floor = f"{least:g}" if least == most else f"{least:g} to {most:g}"
-        lines["neighbors"] += f", effectively at least {floor} of every point"
+    lines["neighbors"] = neighbors_line(
+        affinity.n_neighbors, affinity.perplexity, affinity.min_neighbors
+    )
     lines["components"] = f"{affinity.components}"
     if affinity.certificate is not None:
         lines["certificate"] = certificate_line(affinity.certificate)
     return lines
+
+
+def least_neighbors(floors: Any) -> float | None:
+    """The smallest floor of all points; None without a floor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> least_neighbors(np.array([5.0, 8.0])), least_neighbors(None)
+    (5.0, None)
+    """
+    return None if floors is None else float(floors.min())
+
+
+def neighbors_line(neighbors: float, perplexity: float, floors: Any) -> str:
+    """How many neighbors a point has, on average and at least.
+
+    Examples
+    --------
+    >>> neighbors_line(40.5, 30.0, None)
+    '40.5 a row (perplexity 30.0)'
+    """
+    line, least = f"{neighbors:.1f} a row (perplexity {perplexity:.1f})", least_neighbors(floors)
+    return line if least is None else f"{line}, effectively at least {least:g} of every point"
 
 
 def path_facts(summary: Summary) -> dict[str, Any]:
@@ -128,6 +151,7 @@ def path_facts(summary: Summary) -> dict[str, Any]:
         "relative_eps": step.eps,
         "neighbors": float(step.n_neighbors.mean()),
         "perplexity": float(step.perplexity.mean()),
+        "min_neighbors": least_neighbors(summary.min_neighbors),
         "components": step.components,
         "certificate": asdict(step.certificate),
     }
@@ -139,7 +163,7 @@ def path_lines(summary: Summary) -> dict[str, str]:
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1])}",
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
-        "neighbors": f"{facts['neighbors']:.1f} a row (perplexity {facts['perplexity']:.1f})",
+        "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
         "components": f"{facts['components']}",
         "certificate": certificate_line(summary.steps[summary.chosen].certificate),
     }

@@ -40,6 +40,7 @@ def tsne(
     kind: str = "qot",
     perplexity: float | None = None,
     eps: float | str | None = None,
+    min_neighbors: Any = "auto",
     metric: str = "sqeuclidean",
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -53,6 +54,8 @@ def tsne(
     n_components : 2 or 1.
     kind : `"qot"`, `"eot"` or `"tsallis"`; for others see `tsne_affinities`.
     perplexity, eps, metric : as for `sparrot.qot`, but the default is a perplexity of 30.
+    min_neighbors : for QOT: the effective number of neighbors that every point has at least.
+        `"auto"` is 5 (or fewer, see `sparrot.qot`), None or 0 for no floor.
     random_state : seed; the result is the same every time.
     n_jobs : threads, for the affinity (all cores by default) and for openTSNE (one by default).
     **options : passed on to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `initialization`, ...
@@ -69,10 +72,13 @@ def tsne(
     >>> embedding = sparrot.tsne(X, n_iter=20, early_exaggeration_iter=20)
     >>> embedding.shape, embedding.transform(X[:3] + 0.1).shape
     ((100, 2), (3, 2))
+    >>> float(embedding.affinities.model.result_.min_neighbors.min())
+    5.0
     """
     kind = as_choice(kind, "kind", kinds(transport=True))
     points = as_points(X, metric)
-    model = fit(points, kind, perplexity=perplexity, eps=eps, metric=metric, n_jobs=n_jobs)
+    scale = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
+    model = fit(points, kind, **scale, metric=metric, n_jobs=n_jobs)
     affinities = tsne_affinities(model, points)
     if metric != "precomputed" and points.shape[1] >= n_components:
         pca = load_extra("openTSNE.initialization", "tsne").pca

@@ -3,7 +3,14 @@
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._measures import Coupling, transport
 from sparrot.ot._out_of_sample import new_entropic_rows, new_floor_rows, new_rows, twins
-from sparrot.ot._path import PERPLEXITY, PERPLEXITY_PRECISION, EpsilonPath, Scale, find_root
+from sparrot.ot._path import (
+    MIN_NEIGHBORS,
+    PERPLEXITY,
+    PERPLEXITY_PRECISION,
+    EpsilonPath,
+    Scale,
+    find_root,
+)
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
@@ -24,6 +31,7 @@ from sparrot.ot._solve import METHODS, SEARCHES, SOLVERS, solve
 
 __all__ = [
     "METHODS",
+    "MIN_NEIGHBORS",
     "PERPLEXITY",
     "PERPLEXITY_PRECISION",
     "SEARCHES",

@@ -76,9 +76,10 @@ class ApproximateActiveSet(SpatialMethod):
         if u is None:
             u = first_potentials(problem, self._run, LARGEST_PART).u
         reach = problem.regularizer.score(problem.regularizer.mass)
-        if reach > self._grown:  # where less is asked for, hardly any other pair matters
+        # Where less is asked for hardly any other pair matters, but to rows that a floor holds.
+        if reach > self._grown or problem.floor is not None:
             u = self._grow(problem, u)
-            self._grown = reach
+            self._grown = max(reach, self._grown)
         ceilings = Ceilings(self._problem, self._run, pool=self._pool)
         solution = ceilings.solve(problem, self._near(problem, u), ROUNDED * tol, budget)
         certificate = replace(solution.certificate, missed_rows=1.0)

@@ -22,6 +22,8 @@ from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
 from sparrot.ot._solve import make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
+MIN_NEIGHBORS = 5.0  # of every row, wherever a floor is chosen for the user
+_SHARE_OF_MEAN = 0.5  # of a mean number of neighbors, or of all, that such a floor is at most
 _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
@@ -65,6 +67,26 @@ class Scale:
             if n >= _FEWEST_FOR_PERPLEXITY
             else cls(eps=1.0)
         )
+
+    def floor(self, n: int) -> float | None:
+        """The floor on the effective neighbors of every row of n points that goes with this scale.
+
+        It is 5, or half of what rows have on average, or half of the other points, where that is
+        less. None for a number of neighbors of every row, which is a floor itself, and for the
+        smallest connected eps: with a floor that may be any.
+
+        Examples
+        --------
+        >>> Scale(eps=1.0).floor(1000), Scale(perplexity=8).floor(1000), Scale(eps=1.0).floor(7)
+        (5.0, 4.0, 3.0)
+        >>> Scale(n_neighbors=15).floor(1000), Scale().floor(1000), Scale(eps=1.0).floor(3)
+        (None, None, None)
+        """
+        if self.eps is None and self.perplexity is None:
+            return None
+        typical = n - 1 if self.perplexity is None else min(self.perplexity, n - 1)
+        floor = min(MIN_NEIGHBORS, _SHARE_OF_MEAN * typical)
+        return floor if floor > 1 else None
 
 
 class EpsilonPath:

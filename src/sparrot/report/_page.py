@@ -80,7 +80,15 @@ def _about(summary: Summary) -> str:
     return (
         f"{n:,} points {where}, metric {summary.metric}, mean cost "
         f"{summary.mean_cost:.4g}; QOT affinity at {counted(len(summary.steps), 'value')} of eps"
+        f"{_floor(summary)}"
     )
+
+
+def _floor(summary: Summary) -> str:
+    if summary.min_neighbors is None:
+        return ", without a floor"
+    least = summary.min_neighbors.min()
+    return f", with at least {least:g} effective neighbors of every point"
 
 
 def _step(step: Step) -> dict[str, Any]:
@@ -240,6 +248,11 @@ def python_lines(
         for name, default in _DEFAULTS.items()
         if getattr(summary, name) != default
     )
+    floors = summary.min_neighbors
+    if floors is not None:
+        same = np.ptp(floors) == 0
+        options += f", min_neighbors={float(floors[0]) if same else floors.tolist()}"
+    none = ", min_neighbors=None" if floors is None else ""
     around = (
         f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}, n_coordinates={d}"
     )
@@ -255,7 +268,7 @@ def python_lines(
         "print(a, a.certificate)",
         "",
         "# everything on this page, and its embedding at this eps",
-        f"summary = sparrot.summarize(X, eps={chosen.eps!r}{options}, {around})",
+        f"summary = sparrot.summarize(X, eps={chosen.eps!r}{options}{none}, {around})",
         f"embedding = summary.steps[{summary.steps.index(step)}].embedding",
         f'sparrot.report.write_report("report.html", summary{extra})',
     ]

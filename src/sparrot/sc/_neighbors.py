@@ -11,7 +11,7 @@ from sparrot._validation import as_array, as_choice, as_count, as_flag, as_point
 from sparrot.affinity import Affinity
 from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._neighbors import cost_named, distance_named
-from sparrot.affinity._registry import with_defaults
+from sparrot.affinity._registry import is_auto, with_defaults
 from sparrot.errors import InvalidInputError
 from sparrot.sc._anndata import (
     DEFAULT,
@@ -29,8 +29,8 @@ _ONLY_IN_SCANPY = {  # arguments of sc.pp.neighbors: why there is no such thing 
     "random_state": ("nothing in it is random", "leave it out"),
     "method": ("the graph is an affinity of optimal transport", "choose one by {kind}"),
     "knn": (
-        "a cell has as many neighbors as the data says",
-        "choose their mean effective number by {perplexity}",
+        "the number of neighbors is an effective one, of weights that differ",
+        "choose it for every cell by {n_neighbors}, or on average by {perplexity}",
     ),
     "transformer": (
         "the search is exact by default",
@@ -50,6 +50,7 @@ def neighbors(
     *,
     perplexity: float | None = None,
     eps: float | str | None = None,
+    min_neighbors: Any = "auto",
     kind: str = "qot",
     metric: str = "euclidean",
     use_rep: str | None = None,
@@ -64,13 +65,18 @@ def neighbors(
     Parameters
     ----------
     adata : AnnData, in memory or backed; X may be sparse.
-    n_neighbors : for the distances only (scanpy's PAGA and ingest read them): how many, counting
-        the cell itself, as in scanpy; 15 if not given, or as many as there are cells. The
-        connectivities choose their own neighbors, by `perplexity`; a warning is logged if neither
-        that nor `eps` is given.
-    perplexity : mean effective number of neighbors of a cell; 30 if `eps` is not given, or half
-        the number of other cells where that is less.
+    n_neighbors : effective number of neighbors of every cell, hardly any of which has more: the
+        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said, or half the
+        number of other cells where that is less. Also the number of distances (which scanpy's PAGA
+        and ingest read), counting the cell itself, as in scanpy. With `perplexity` or `eps`, and
+        for kinds other than QOT, it is for the distances only, 15 or as many as there are cells.
+    perplexity : instead: mean effective number of neighbors of a cell. Where only `min_neighbors`
+        is given, and for kinds other than QOT, it is 30, or half the number of other cells where
+        that is less.
     eps : instead: regularization relative to the mean cost, or `"connected"`, as in `sparrot.qot`.
+    min_neighbors : with `perplexity` or `eps`: the effective number of neighbors that every cell
+        has at least, so that outliers do not fall apart from the rest. `"auto"` is 5 (or fewer, see
+        `sparrot.qot`), None or 0 for no floor.
     kind : `"qot"`, `"eot"` (entries below 1e-3 / n are dropped, unless `drop` says otherwise) or
         `"tsallis"`.
     metric : `"euclidean"` (whose cost is half the squared distance), `"cosine"`, or, with an n x n
@@ -101,8 +107,9 @@ def neighbors(
         * `obs["{k}_potential"]`: the potential u in the units of the cost, large where a cell is
           far from others or its noise is strong;
         * `uns["{k}"]`: `connectivities_key`, `distances_key`, `potential_key`; `params` with
-          `n_neighbors`, `method`, `metric`, `random_state`, `perplexity` or `eps`, and `use_rep`
-          (for principal components by default, `n_pcs`: so `sc.tl.ingest` projects new cells);
+          `n_neighbors`, `method`, `metric`, `random_state`, `perplexity` or `eps` where that is
+          the scale, `min_neighbors` if every cell has the same floor, and `use_rep` (for principal
+          components by default, `n_pcs`: so `sc.tl.ingest` projects new cells);
           `sparrot`, everything else about W, so that `sparrot.sc.affinity` can read it back;
         * if PCA had to run: what `sc.pp.pca` writes (for a layer, only `obsm["X_pca_{layer}"]`).
 
@@ -110,23 +117,30 @@ def neighbors(
     --------
     >>> import anndata, numpy as np, sparrot
     >>> adata = anndata.AnnData(np.random.default_rng(0).standard_normal((200, 10)))
-    >>> sparrot.sc.neighbors(adata, perplexity=20)
-    >>> adata.obsp["connectivities"].shape, adata.uns["neighbors"]["params"]["method"]
-    ((200, 200), 'qot')
+    >>> sparrot.sc.neighbors(adata, n_neighbors=15)
+    >>> W, params = adata.obsp["connectivities"], adata.uns["neighbors"]["params"]
+    >>> float((1 / W.power(2).sum(axis=1)).min().round(3)), params["n_neighbors"], params["method"]
+    (15.0, 15, 'qot')
+    >>> sparrot.sc.neighbors(adata, perplexity=30)
+    >>> adata.uns["neighbors"]["params"]["min_neighbors"]
+    5.0
     """
     _require_known(options)
     adata = as_writable(adata, copy)
-    n_neighbors = _as_neighbors(n_neighbors, adata.n_obs, perplexity is None and eps is None)
     kind, cost = as_choice(kind, "kind", kinds(transport=True)), _as_cost(metric)
-    given = {"perplexity": perplexity, "eps": eps, "metric": cost} | options
-    arguments = with_defaults(kind, adata.n_obs, given) | options
+    given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors, "metric": cost}
+    count = _as_count(n_neighbors, adata.n_obs)
+    if perplexity is None and eps is None and "n_neighbors" in KINDS[kind].scales:
+        given["n_neighbors"] = _of_every_cell(n_neighbors, min_neighbors, adata.n_obs)
+    arguments = with_defaults(kind, adata.n_obs, given | options) | options
     chosen = choose_points(adata, use_rep, n_pcs, layer)
     points = as_points(as_array(chosen.points, chosen.place))
-    W, distances = build_graph(points, kind, n_neighbors - 1, arguments)
-    params = {"n_neighbors": n_neighbors, "method": kind, "metric": distance_named(cost)}
+    W, distances = build_graph(points, kind, count - 1, arguments)
+    params = {"n_neighbors": count, "method": kind, "metric": distance_named(cost)}
     params |= {"random_state": 0}
-    kept = (*KINDS[kind].scales, "min_neighbors")
-    params |= {name: arguments[name] for name in kept if np.isscalar(arguments.get(name))}
+    params |= {name: arguments[name] for name in ("perplexity", "eps") if name in arguments}
+    if W.min_neighbors is not None and np.ptp(W.min_neighbors) == 0:
+        params["min_neighbors"] = float(W.min_neighbors[0])
     chosen.put_computed(adata)
     put_graph(adata, W, distances, Keys(key_added or DEFAULT), params | chosen.params)
     return adata if copy else None
@@ -172,8 +186,8 @@ def _require_known(options: dict[str, Any]) -> None:
         )
 
 
-def _as_neighbors(n_neighbors: Any, n: int, alone: bool) -> int:
-    """How many neighbors to keep distances to, counting the cell; `alone` if no scale is given."""
+def _as_count(n_neighbors: Any, n: int) -> int:
+    """How many neighbors to keep distances to, counting the cell."""
     if n_neighbors is None:
         if n < NEIGHBORS:
             _log.warning(
@@ -186,12 +200,22 @@ def _as_neighbors(n_neighbors: Any, n: int, alone: bool) -> int:
             parameter="n_neighbors",
             value=n_neighbors,
         )
-    count = as_count(n_neighbors, "n_neighbors", n)
-    if alone:
+    return as_count(n_neighbors, "n_neighbors", n)
+
+
+def _of_every_cell(n_neighbors: Any, min_neighbors: Any, n: int) -> float | None:
+    """The effective neighbors of every one of n cells; None if a floor alone was asked for."""
+    if n_neighbors is not None:
+        return min(float(n_neighbors), n - 1.0)
+    if not is_auto(min_neighbors):
+        return None
+    count = max(1.0, min(float(NEIGHBORS), (n - 1) / 2))
+    if count < NEIGHBORS:
         _log.warning(
-            "n_neighbors=%s only affects the distances, and not the graph; use perplexity= for its "
-            "effective number of neighbors",
-            n_neighbors,
+            "%d cells are too few for %d neighbors of each, the default: taking %g",
+            n,
+            NEIGHBORS,
+            count,
         )
     return count
 

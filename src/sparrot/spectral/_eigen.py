@@ -38,7 +38,7 @@ _FEW = 0.01  # of the points
 _PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _NAMED = 10  # points in a message
 _LARGER = "take a larger {eps} or {perplexity}"
-_FLOOR = "give every point more neighbors, with QOT by {min_neighbors=5}"
+_FLOOR = "give every point more neighbors, with QOT by {min_neighbors=10}"
 
 
 def components_by_size(W: Any) -> IntArray:

@@ -148,3 +148,15 @@ def test_points_without_rows_for_new_ones_do_no_harm(make):
         A.to_new(X[:2])
     with pytest.raises(InvalidInputError, match="the 60 rows of the affinity, got 9"):
         sparrot.tsne_affinities(make(X), X[:9])
+
+
+def test_every_point_has_five_neighbors_unless_it_is_switched_off():
+    X = points("gaussian", 150)
+    X[:5] *= 20
+    for floor, least in (("auto", 5.0), (7, 7.0), (None, None), (0, None)):
+        model = sparrot.tsne(X, perplexity=15, min_neighbors=floor, **QUICK).affinities.model
+        W = sparrot.qot(X, perplexity=15, min_neighbors=least).matrix
+        assert (model.affinity_ != W).nnz == 0
+    assert sparrot.tsne(X, kind="eot", perplexity=15, **QUICK).shape == (150, 2)
+    with pytest.raises(InvalidInputError, match="min_neighbors is no parameter of eot"):
+        sparrot.tsne(X, kind="eot", min_neighbors=5)

@@ -262,6 +262,59 @@ def test_k_means_k(name):
     assert abs(again.matrix - a.matrix).max() <= 1e-6
 
 
+# The floor that is chosen for the user
+
+
+@pytest.mark.parametrize(
+    ("arguments", "floor"),
+    [
+        ({}, 5.0),
+        ({"eps": 0.3}, 5.0),
+        ({"perplexity": 30}, 5.0),
+        ({"perplexity": 6}, 3.0),
+        ({"perplexity": 1.5}, None),
+        ({"eps": "connected"}, None),
+    ],
+)
+def test_the_floor_goes_with_the_scale(arguments, floor):
+    X = points("gaussian", 100)
+    chosen = sparrot.qot(X, min_neighbors="auto", **arguments)
+    by_hand = sparrot.qot(X, min_neighbors=floor, **arguments)
+    assert (chosen.matrix != by_hand.matrix).nnz == 0
+    found = chosen.min_neighbors
+    assert (None if found is None else found.min()) == floor
+    rows = sparrot.qot(X, n_neighbors=10, min_neighbors="auto")
+    assert set(rows.min_neighbors) == {10.0}
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_the_floor_of_few_points_is_half_of_the_others(n):
+    found = sparrot.qot(points("gaussian", n), min_neighbors="auto").min_neighbors
+    if n < 4:
+        assert found is None
+    else:
+        assert set(found) == {min(5, (n - 1) / 2)}
+
+
+def test_functions_and_estimators_of_qot_have_no_floor_unless_asked():
+    X = points("gaussian", 60)
+    assert sparrot.qot(X).min_neighbors is None
+    assert sparrot.QOT().fit(X).result_.min_neighbors is None
+    assert sparrot.qot(X, min_neighbors=0).min_neighbors is None
+    assert all(a.min_neighbors is None for a in sparrot.qot_path(X, [1.0, 0.3]))
+
+
+@pytest.mark.parametrize("estimator", ["Eigenmaps", "DiffusionMap", "SpectralClustering"])
+def test_spectral_estimators_give_qot_a_floor_where_they_build_it_by_name(estimator):
+    X = outliers(150)
+    make = getattr(sparrot, estimator)
+    model = make(2).fit(X)
+    assert model.affinity_estimator_.min_neighbors == "auto"
+    assert effective(model.affinity_).min() >= 5 * (1 - 1e-8)
+    plain = make(2, affinity=sparrot.QOT(), components="each").fit(X)
+    assert effective(plain.affinity_).min() < 2
+
+
 # Whatever else an affinity can do
 
 
@@ -274,6 +327,14 @@ def test_a_path_has_the_same_floor_at_every_eps(solver):
         assert_floor_optimal(a, C, 4)
         alone = sparrot.qot(X, eps, min_neighbors=4)
         assert abs(a.matrix - alone.matrix).max() <= 1e-6
+
+
+def test_a_path_in_a_pool_of_neighbors_has_a_floor_too():
+    X = points("spiral")
+    options = {"search": "approximate", "neighbors": sparrot.KNeighborsTransformer(n_neighbors=150)}
+    for a in sparrot.qot_path(X, [0.4, 0.1, 0.025], min_neighbors=5, **options):
+        exact = sparrot.qot(X, a.relative_eps, min_neighbors=5)
+        assert abs(a.matrix - exact.matrix).max() <= 1e-6
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -567,7 +628,6 @@ def test_the_transform_of_a_row_is_the_least_change_that_meets_the_floor():
 @pytest.mark.parametrize(
     ("arguments", "parameter", "message"),
     [
-        ({"min_neighbors": 0}, "min_neighbors", "from 1 to 29.* got 0"),
         ({"min_neighbors": 0.5}, "min_neighbors", "from 1 to 29.* got 0.5"),
         ({"min_neighbors": 30}, "min_neighbors", "from 1 to 29.* got 30"),
         ({"min_neighbors": -3}, "min_neighbors", "got -3"),
@@ -603,7 +663,7 @@ def test_paths_and_projections_refuse_them_too():
     with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 29"):
         sparrot.qot_path(X, [1.0], min_neighbors=30)
     with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 29"):
-        sparrot.project(X @ X.T, min_neighbors=0)
+        sparrot.project(X @ X.T, min_neighbors=0.5)
     with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 30"):
         sparrot.qot(X, hollow=False, min_neighbors=31)
 

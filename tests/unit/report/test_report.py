@@ -114,8 +114,25 @@ def test_the_lines_on_the_page_make_it_again(summary, tmp_path, monkeypatch):
 def test_what_differs_from_the_default_is_in_the_lines():
     s = sparrot.summarize(X, metric="cosine", tol=1e-6, each_side=1, span=2.0, search="auto")
     code = content(rendered(s))["steps"][0]["code"]
-    assert "sparrot.qot(X, eps=0.5, metric='cosine', tol=1e-06, search='auto')" in code
+    assert (
+        "sparrot.qot(X, eps=0.5, metric='cosine', tol=1e-06, search='auto', min_neighbors=5.0)"
+        in code
+    )
     assert "each_side=1, span=2.0" in code
+
+
+@pytest.mark.parametrize(
+    ("floor", "about", "line"),
+    [
+        ("auto", "at least 5 effective neighbors", "min_neighbors=5.0"),
+        (None, "without a floor", "min_neighbors=None"),
+    ],
+)
+def test_the_page_says_which_floor_there_is(floor, about, line):
+    s = sparrot.summarize(X, each_side=1, min_neighbors=floor)
+    page = content(rendered(s))
+    assert about in page["about"]
+    assert line in page["steps"][0]["code"]
 
 
 def test_columns_are_numbers_or_categories():

@@ -68,7 +68,7 @@ def test_all_keys_of_scanpy_are_there_and_of_the_same_kind(pbmc, key):
 
 
 def test_the_graph_is_the_affinity_and_the_potential_comes_with_it(done):
-    a = sparrot.qot(done.obsm["X_pca"], perplexity=20)
+    a = sparrot.qot(done.obsm["X_pca"], perplexity=20, min_neighbors=5)
     W = done.obsp["connectivities"]
     assert (W != a.matrix).nnz == 0
     assert not W.diagonal().any()
@@ -115,7 +115,9 @@ def test_leidenalg_runs_on_a_graph_under_another_key(pbmc):
 
 def test_the_diffusion_map_is_ordered_by_the_algebraically_largest_eigenvalues():
     adata = cloud()
-    sparrot.sc.neighbors(adata, perplexity=4)  # few neighbors: negative eigenvalues of size 0.9
+    sparrot.sc.neighbors(
+        adata, perplexity=4, min_neighbors=None
+    )  # few neighbors: negative eigenvalues of size 0.9
     sparrot.sc.diffmap(adata, n_comps=10)
     expected = np.linalg.eigvalsh(adata.obsp["connectivities"].toarray())
     assert expected[0] < -0.5
@@ -166,7 +168,8 @@ def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
     caplog.clear()
     sparrot.sc.neighbors(adata, perplexity=10, use_rep="X")
     assert not caplog.text
-    assert (adata.obsp["connectivities"] != sparrot.qot(dense, perplexity=10).matrix).nnz == 0
+    W = sparrot.qot(dense, perplexity=10, min_neighbors=5).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0
 
 
 def test_principal_components_of_the_user_are_not_replaced():
@@ -179,7 +182,8 @@ def test_principal_components_of_the_user_are_not_replaced():
     sparrot.sc.neighbors(adata, perplexity=10)
     assert np.array_equal(adata.obsm["X_pca"], own)
     assert adata.uns["pca"] == {"mine": 1}
-    assert (adata.obsp["connectivities"] != sparrot.qot(own, perplexity=10).matrix).nnz == 0
+    W = sparrot.qot(own, perplexity=10, min_neighbors=5).matrix
+    assert (adata.obsp["connectivities"] != W).nnz == 0
 
 
 @pytest.mark.parametrize(
@@ -202,7 +206,7 @@ def test_layers_stand_in_for_the_matrix():
     adata = cloud()
     adata.layers["raw"] = sp.csr_matrix(np.abs(adata.X))
     sparrot.sc.neighbors(adata, layer="raw")
-    W = sparrot.qot(np.abs(adata.X), perplexity=30).matrix
+    W = sparrot.qot(np.abs(adata.X), n_neighbors=15).matrix
     assert (adata.obsp["connectivities"] != W).nnz == 0
     assert adata.uns["neighbors"]["params"]["layer"] == "raw"
     wide = cloud(60, 70)
@@ -349,7 +353,7 @@ def test_a_part_of_the_cells_is_no_affinity(done, tool):
 
 def test_parts_of_an_affinity_that_are_joined_lack_edges(done):
     cells = np.arange(700)
-    parts = [done[cells < 300], done[cells >= 300]]
+    parts = [done[cells < 5], done[cells >= 5]]
     joined = anndata.concat(parts, uns_merge="same", pairwise=True)
     with pytest.warns(AffinityWarning, match=r"\(edges are missing, as after anndata\.concat"):
         sparrot.sc.affinity(joined)
@@ -357,14 +361,60 @@ def test_parts_of_an_affinity_that_are_joined_lack_edges(done):
         sparrot.sc.diffmap(joined)
 
 
-def test_a_number_of_neighbors_alone_is_remarked_on(caplog):
-    sparrot.sc.neighbors(cloud(), 10, perplexity=20)
-    sparrot.sc.neighbors(cloud(), 10, eps=0.5)
-    sparrot.sc.neighbors(cloud())
+def effective_neighbors(adata):
+    W = adata.obsp["connectivities"]
+    return 1 / np.asarray(W.multiply(W).sum(axis=1)).ravel()
+
+
+@pytest.mark.parametrize(
+    ("options", "k"), [({}, 15), ({"n_neighbors": 15}, 15), ({"n_neighbors": 8}, 8)]
+)
+def test_every_cell_has_as_many_effective_neighbors_as_were_asked_for(caplog, options, k):
+    adata = cloud(200)
+    adata.X[:4] *= 20  # outliers
+    sparrot.sc.neighbors(adata, **options)
+    found = effective_neighbors(adata)
+    assert found.min() >= k * (1 - 1e-7)
+    assert np.median(found) < 1.01 * k
+    assert set(np.diff(adata.obsp["distances"].indptr)) == {k - 1}
+    params = adata.uns["neighbors"]["params"]
+    assert (params["n_neighbors"], params["min_neighbors"]) == (k, k)
+    assert not {"perplexity", "eps"} & set(params)
     assert not caplog.records
-    sparrot.sc.neighbors(cloud(), 10)
-    assert "n_neighbors=10 only affects the distances" in caplog.text
-    assert "use perplexity=" in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore::sparrot.errors.AffinityWarning")
+@pytest.mark.parametrize("scale", [{"perplexity": 10}, {"eps": 0.1}])
+def test_other_scales_have_a_floor_that_can_be_switched_off(scale):
+    adata = cloud(200)
+    adata.X[:4] *= 20
+    sparrot.sc.neighbors(adata, 8, **scale)
+    assert effective_neighbors(adata).min() >= 5 * (1 - 1e-7)
+    assert adata.uns["neighbors"]["params"]["min_neighbors"] == 5
+    assert adata.uns["neighbors"]["params"]["n_neighbors"] == 8  # of the distances
+    for off in (None, 0):
+        sparrot.sc.neighbors(adata, min_neighbors=off, **scale)
+        assert effective_neighbors(adata).min() < 4
+        assert "min_neighbors" not in adata.uns["neighbors"]["params"]
+        assert (adata.obsp["connectivities"] != sparrot.qot(adata.X, **scale).matrix).nnz == 0
+
+
+def test_a_floor_alone_goes_with_a_perplexity():
+    adata = cloud(200)
+    for floor in (8, None, np.full(200, 3.0)):
+        sparrot.sc.neighbors(adata, min_neighbors=floor)
+        W = sparrot.qot(adata.X, perplexity=30, min_neighbors=floor).matrix
+        assert (adata.obsp["connectivities"] != W).nnz == 0
+    with pytest.raises(InvalidInputError, match="n_neighbors or min_neighbors, not both"):
+        sparrot.sc.neighbors(adata, 15, min_neighbors=5)
+    with pytest.raises(InvalidInputError, match="min_neighbors is no parameter of eot"):
+        sparrot.sc.neighbors(adata, kind="eot", min_neighbors=5)
+
+
+def test_the_smallest_connected_eps_has_no_floor_of_its_own():
+    adata = cloud()
+    sparrot.sc.neighbors(adata, eps="connected")
+    assert sparrot.sc.affinity(adata).min_neighbors is None
 
 
 def test_the_start_of_a_layout_is_named(done):
@@ -385,7 +435,7 @@ def test_the_start_of_a_layout_is_named(done):
         ({"perplexity": 10, "eps": 1}, "not both"),
         ({"metric": "precomputed"}, "metric must be a distance between points, got 'precomputed'"),
         ({"knn_": True}, "knn_ is no parameter of qot; it has eps, perplexity"),
-        ({"knn": True}, "knn is not .*: a cell has as many neighbors as the data says; .* perple"),
+        ({"knn": True}, "knn is not .*: the number of neighbors is an effective one.* perple"),
         ({"method": "umap"}, "method is not .*; choose one by kind"),
         ({"transformer": None}, "transformer is not .* as neighbors"),
         ({"metric_kwds": {}}, "metric_kwds is not .* metric='precomputed'"),
@@ -414,7 +464,7 @@ def test_what_is_no_anndata_is_named():
             tool(X)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 9, 12, 31])
+@pytest.mark.parametrize("n", [2, 3, 5, 9, 12, 30])
 def test_few_cells_get_what_there_is_and_a_word_about_it(caplog, n):
     adata = cloud(n)
     sparrot.sc.neighbors(adata)
@@ -525,7 +575,7 @@ def test_an_approximate_search_is_not_followed_by_an_exact_one(monkeypatch):
     search = {"search": "approximate", "neighbors": Counted(n_neighbors=40)}
     sparrot.sc.neighbors(adata, eps=0.5, **search)
     assert Counted.searches == 1
-    a = sparrot.qot(adata.X, eps=0.5, **search)
+    a = sparrot.qot(adata.X, eps=0.5, min_neighbors=5, **search)
     assert (adata.obsp["connectivities"] != a.matrix).nnz == 0
     # Of 40 neighbors that are exact the nearest 14 are the nearest.
     D, E = (each.obsp["distances"] for each in (adata, exact))
@@ -548,7 +598,7 @@ def test_the_metric_is_that_of_the_graph_and_that_of_the_distances(metric):
     sparrot.sc.neighbors(ours, 8, perplexity=10, metric=metric)
     sc.pp.neighbors(theirs, 8, metric=metric, method="gauss")
     cost = "sqeuclidean" if metric == "euclidean" else metric
-    W = sparrot.qot(ours.X, perplexity=10, metric=cost).matrix
+    W = sparrot.qot(ours.X, perplexity=10, min_neighbors=5, metric=cost).matrix
     assert (ours.obsp["connectivities"] != W).nnz == 0
     D, E = (a.obsp["distances"] for a in (ours, theirs))
     assert np.array_equal(D.indptr, E.indptr)
@@ -561,7 +611,7 @@ def test_the_metric_is_that_of_the_graph_and_that_of_the_distances(metric):
 @pytest.mark.parametrize(
     ("kind", "made"),
     [
-        ("qot", sparrot.qot),
+        ("qot", partial(sparrot.qot, min_neighbors=5)),
         ("eot", partial(sparrot.eot, drop=1e-3)),
         ("tsallis", partial(sparrot.tsallis, q=0.3)),
     ],
@@ -582,7 +632,11 @@ def test_the_scale_is_the_only_argument_of_the_affinity_that_is_stored(kind, sca
     adata = cloud()
     sparrot.sc.neighbors(adata, kind=kind, tol=1e-6, **scale)
     known = {"n_neighbors": 15, "method": kind, "metric": "euclidean", "random_state": 0}
-    expected = known | {"use_rep": "X"} | (scale or {"perplexity": 30.0})
+    if kind == "qot":
+        known["min_neighbors"] = 5.0 if scale else 15.0
+    else:
+        scale = scale or {"perplexity": 30.0}
+    expected = known | {"use_rep": "X"} | scale
     assert adata.uns["neighbors"]["params"] == expected
 
 
@@ -600,7 +654,7 @@ def test_principal_components_of_a_layer_are_those_of_the_layer():
     sc.pp.pca(model, n_comps=20)
     assert np.array_equal(adata.obsm["X_pca_raw"], model.obsm["X_pca"])
     assert "PCs" not in adata.varm
-    W = sparrot.qot(model.obsm["X_pca"], perplexity=10).matrix
+    W = sparrot.qot(model.obsm["X_pca"], perplexity=10, min_neighbors=5).matrix
     assert (adata.obsp["connectivities"] != W).nnz == 0
 
 

@@ -44,7 +44,7 @@ def test_few_points_that_hang_by_a_thread_are_named_once_with_the_remedy(estimat
     assert NAME_ONLY in said.problem
     assert f"belongs to {m} of {400 + m} points (400, 401" in said.problem
     assert said.value.tolist() == [*range(400, 400 + m)]
-    assert "min_neighbors=5" in said.remedy
+    assert "min_neighbors=10" in said.remedy
     assert "components='largest'" in said.remedy
     assert "{" not in str(said)
     assert caught.filename == __file__
