@@ -139,13 +139,14 @@ def _checked(A: Any, values: FloatArray, vectors: FloatArray, solver: str) -> Ei
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
     vectors = vectors * np.where(peaks < 0, -1.0, 1.0)
     residuals = np.linalg.norm(A @ vectors - vectors * values, axis=0)
+    residuals[np.isnan(residuals)] = np.inf  # what is not a number is no eigenpair
     return EigenPairs(values, vectors, residuals, solver)
 
 
 def _better(pairs: EigenPairs, best: EigenPairs, tol: float) -> bool:
     """Whether the residuals are smaller and none of the leading pairs is missing."""
-    complete = (best.values - pairs.values).max() <= tol
-    return bool(complete and pairs.residuals.max() < best.residuals.max())
+    incomplete = (best.values - pairs.values).max() > tol
+    return bool(not incomplete and pairs.residuals.max() < best.residuals.max())
 
 
 def _dense(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:

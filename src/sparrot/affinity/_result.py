@@ -174,18 +174,24 @@ class Affinity:
                 f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
             )
         costs = costs_to(X, self.metric)
-        worst = max(self._discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n))
+        found = [self._discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n)]
+        worst = float(np.max(found))  # NumPy's, for NaN must stay
         n_pairs = number_of_pairs(n, self.hollow)
         certificate = Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
-        if self.row_eps is None or self.min_neighbors is None:
+        if self.row_eps is None and self.min_neighbors is None:
             return certificate
+        if self.row_eps is None or self.min_neighbors is None:  # one proves nothing about the other
+            return replace(certificate, floor_violation=np.inf, complementarity=np.inf)
         W = csr_array(self.matrix)
         spare = 1 - self.min_neighbors * np.asarray(W.multiply(W).sum(axis=1)).ravel()
         unused = self.row_eps / (self.eps + self.row_eps)
+        possible = bool((self.row_eps >= 0).all())
         return replace(
             certificate,
-            floor_violation=max(0.0, -float(spare.min())),
-            complementarity=max(0.0, float(np.minimum(unused, spare).max())),
+            floor_violation=float(np.maximum(0, -spare).max()),
+            complementarity=float(np.maximum(0, np.minimum(unused, spare)).max())
+            if possible
+            else np.inf,
         )
 
     def _discrepancy(self, C: FloatArray, rows: slice) -> float:
@@ -193,6 +199,8 @@ class Affinity:
         assert self.potential is not None
         assert self.eps is not None
         u, eps, q = self.potential + self.shift, self.eps, self.q
+        if not (0 < eps < np.inf and np.isfinite(u).all()):
+            return np.inf  # there is no such problem, or no such potential
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         if self.metric not in ("precomputed", "kernel"):
             C[own] = 0.0

@@ -499,8 +499,10 @@ def floor_certificate(
     spare = 1 - problem.floor * plan.multiply(plan).sum(axis=1)
     return replace(
         certificate,
-        floor_violation=max(0.0, -float(spare.min())),
-        complementarity=max(0.0, float(np.minimum(e / (problem.regularizer.eps + e), spare).max())),
+        floor_violation=float(np.maximum(0, -spare).max()),  # NumPy's, for NaN must stay
+        complementarity=float(
+            np.maximum(0, np.minimum(e / (problem.regularizer.eps + e), spare)).max()
+        ),
     )
 
 

@@ -258,6 +258,9 @@ class Options:
     checkpoint: Path | None = None
 
 
+_ERRORS = ("marginal_error", "violation", "missed_rows", "floor_violation", "complementarity")
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """Why the plan is optimal, or by how much it is not.
@@ -265,7 +268,8 @@ class Certificate:
     The plan `W_ij = [u_i + u_j - C_ij]_+ / eps` solves the problem if and only if every row sums to
     one and no pair that was left out has a positive score. (A duality gap would say no more: for
     any u it equals `2 u'(W1 - 1)`.) With a floor the plan is
-    `[u_i + u_j - C_ij]_+ / (eps + (e_i + e_j) / 2)`, and two more numbers must vanish.
+    `[u_i + u_j - C_ij]_+ / (eps + (e_i + e_j) / 2)`, and two more numbers must vanish. An error
+    that is not a number proves nothing, and is infinite here.
 
     Attributes
     ----------
@@ -281,7 +285,8 @@ class Certificate:
     floor_violation : with a floor on the effective number of neighbors, `max_i k_i |W_i|^2 - 1`, or
         zero if no row is below its floor.
     complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row
-        that has more neighbors than its floor must not have a multiplier e, its `row_eps`.
+        that has more neighbors than its floor must not have a multiplier e, its `row_eps`. Infinite
+        if a multiplier is negative.
     """
 
     marginal_error: float
@@ -291,6 +296,12 @@ class Certificate:
     missed_rows: float = 0.0
     floor_violation: float = 0.0
     complementarity: float = 0.0
+
+    def __post_init__(self) -> None:
+        """What is not a number is infinite."""
+        for name in _ERRORS:
+            if np.isnan(getattr(self, name)):
+                object.__setattr__(self, name, float("inf"))
 
     @property
     def largest_error(self) -> float:

@@ -1,0 +1,98 @@
+"""A certificate is not blind: what is not a number, or no problem at all, never passes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sparrot
+from sparrot._eigensolver import _checked
+from sparrot.ot import Certificate
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+INF = float("inf")
+
+
+def uniform(**changes):
+    """The uniform matrix, whose rows sum to one, with whatever potential and eps."""
+    W = (1 - np.eye(40)) / 39
+    return replace(sparrot.qot(X, eps=1.0), matrix=W, **changes)
+
+
+@pytest.mark.parametrize("entries", [slice(None), slice(7, 8)], ids=["all", "one"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_potential_that_is_not_finite_is_infinitely_wrong(value, entries):
+    u = sparrot.qot(X, eps=1.0).potential.copy()
+    u[entries] = value
+    assert uniform(potential=u).check(X).violation == INF
+    assert replace(sparrot.qot(X, eps=1.0), potential=u).check(X).violation == INF
+
+
+@pytest.mark.parametrize("eps", [0.0, -1.0, -1e-300, np.nan, np.inf])
+def test_without_a_positive_eps_there_is_no_problem_that_a_matrix_could_solve(eps):
+    assert uniform(eps=eps).check(X).violation == INF
+    assert replace(sparrot.qot(X, eps=1.0), eps=eps).check(X).violation == INF
+
+
+def test_a_matrix_with_a_nan_proves_nothing():
+    a = sparrot.qot(X, eps=1.0)
+    W = a.matrix.copy()
+    W.data[3] = np.nan
+    found = replace(a, matrix=W).check(X)
+    assert found.marginal_error == INF
+    assert found.violation == INF
+
+
+@pytest.mark.parametrize("kind", ["eot", "tsallis"])
+def test_other_kinds_are_not_blind_either(kind):
+    a = getattr(sparrot, kind)(X, eps=1.0)
+    u = a.potential.copy()
+    u[0] = np.nan
+    assert replace(a, potential=u).check(X).violation == INF
+    assert replace(a, eps=-a.eps).check(X).violation == INF
+
+
+def test_floors_and_multipliers_that_are_no_numbers_are_infinitely_wrong():
+    a = sparrot.qot(X, eps=0.01, min_neighbors=5)
+    assert a.check(X).largest_error <= 1e-8
+    k, e = a.min_neighbors.copy(), a.row_eps.copy()
+    k[0] = e[0] = np.nan
+    assert replace(a, min_neighbors=k).check(X).floor_violation == INF
+    assert replace(a, row_eps=e).check(X).complementarity == INF
+    assert replace(a, row_eps=e).check(X).violation == INF
+
+
+def test_a_negative_multiplier_is_none():
+    a = sparrot.qot(X, eps=0.01, min_neighbors=5)
+    e = a.row_eps.copy()
+    e[0] = -1e-3 * a.eps
+    assert replace(a, row_eps=e).check(X).complementarity == INF
+
+
+def test_multipliers_without_floors_prove_nothing():
+    a = sparrot.qot(X, eps=0.01, min_neighbors=5)
+    assert replace(a, min_neighbors=None).check(X).largest_error == INF
+    assert replace(a, row_eps=None).check(X).largest_error == INF
+
+
+@pytest.mark.parametrize(
+    "name", ["marginal_error", "violation", "missed_rows", "floor_violation", "complementarity"]
+)
+def test_a_certificate_holds_no_nan(name):
+    errors = {"marginal_error": 0.0, "violation": 0.0, name: np.nan}
+    certificate = Certificate(**errors, pairs_checked=1, exact=True)
+    assert getattr(certificate, name) == INF
+    assert replace(certificate, exact=False).exact is False
+
+
+def test_an_eigenpair_with_a_nan_has_an_infinite_residual():
+    vectors = np.array([[np.nan, 0.0], [0.0, 1.0]])
+    pairs = _checked(np.eye(2), np.ones(2), vectors, "dense")
+    assert pairs.residuals.tolist() == [INF, 0.0]
+
+
+def test_the_certificate_of_a_coupling_is_that_of_its_matrix():
+    a, b = np.full(5, 0.2), np.full(4, 0.25)
+    P = sparrot.transport(a, b, np.abs(np.arange(5.0)[:, None] - np.arange(4)), eps=0.1)
+    off = max(abs(P.matrix.sum(axis=1) - a).max(), abs(P.matrix.sum(axis=0) - b).max())
+    assert P.certificate.marginal_error == pytest.approx(off / 0.25, abs=1e-16)
