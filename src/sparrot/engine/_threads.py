@@ -7,11 +7,13 @@ the number of threads.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from numbers import Integral
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
 import joblib
@@ -38,31 +40,76 @@ def row_blocks(n_rows: int, n_columns: int, least: int = 1) -> list[slice]:
     return [slice(k, min(k + size, n_rows)) for k in range(0, n_rows, size)]
 
 
+@cache
+def _blas() -> Any:
+    """All BLAS libraries of this process; looking for them takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _blas_libraries() -> list[Any]:
+    return _blas().lib_controllers
+
+
 class _SingleThreadedBlas:
-    """Holds BLAS to one thread while anybody needs it; the setting is one for the process."""
+    """Holds BLAS to one thread while anybody needs it.
+
+    Most libraries have one setting for the process. As of threadpoolctl 3.8 only the thread that
+    changed it first may change it again, and everybody else is ignored without a word. So a thread
+    that does nothing else sets the limit and takes it back, and nobody can change it meanwhile.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
-        self._controller: Any = None
-        self._limits: Any = None
+        self._over = Event()
+        self._holder: Thread | None = None
 
     def acquire(self) -> None:
         with self._lock:
             if self._users == 0:
-                if self._controller is None:  # looking for the libraries takes milliseconds
-                    self._controller = ThreadpoolController()
-                self._limits = self._controller.limit(limits=1, user_api="blas")
+                held, self._over = Event(), Event()
+                arguments = held, self._over
+                self._holder = Thread(target=_hold, args=arguments, name="blas", daemon=True)
+                self._holder.start()
+                held.wait()
             self._users += 1
 
     def release(self) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0:
-                self._limits.restore_original_limits()
+            if self._users == 0 and self._holder is not None:
+                self._over.set()
+                self._holder.join()
+
+
+def _hold(held: Event, over: Event) -> None:
+    """Hold BLAS to one thread until it is over."""
+    try:
+        blas = _blas()
+        for library in blas.lib_controllers:  # as of threadpoolctl 3.8
+            getattr(library, "clear_controlling_thread", lambda force: None)(force=True)
+        with blas.limit(limits=1):
+            held.set()
+            over.wait()
+    finally:
+        held.set()
+
+
+def _limit_this_thread() -> list[tuple[Any, int]]:
+    """Hold BLAS to one thread here, where each thread has a number of its own (OpenMP).
+
+    Returns the libraries that needed it, and the numbers that they had.
+    """
+    numbers = [(library, library.get_num_threads()) for library in _blas_libraries()]
+    changed = [(library, n) for library, n in numbers if n is not None and n > 1]
+    for library, _ in changed:
+        library.set_num_threads(1)
+    return changed
 
 
 _BLAS = _SingleThreadedBlas()
+if hasattr(os, "register_at_fork"):  # a fork has no threads but one
+    os.register_at_fork(after_in_child=_BLAS.__init__)  # type: ignore[misc]
 
 
 class Threads:
@@ -91,12 +138,14 @@ class Threads:
             )
         self.n_jobs: int = joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._limited: list[tuple[Any, int]] = []
 
     def __enter__(self) -> Threads:
         """Start the pool."""
         _BLAS.acquire()
+        self._limited = _limit_this_thread()
         if self.n_jobs > 1:
-            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="sparrot")
+            self._pool = ThreadPoolExecutor(self.n_jobs, "sparrot", _limit_this_thread)
         return self
 
     def __exit__(self, *raised: Any) -> None:
@@ -104,6 +153,8 @@ class Threads:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+        for library, n in self._limited:
+            library.set_num_threads(n)
         _BLAS.release()
 
     def map(self, function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
