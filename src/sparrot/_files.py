@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from stat import S_IMODE
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_MARK = ".sparrot-"
+_OURS = re.compile(re.escape(_MARK) + "[0-9a-f]{8}")
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+_open_folders: set[Path] = set()
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`: renamed to it on success, removed on failure.
 
+    The file is on the disk before it takes its name, and has the mode of the one that it replaces.
     A link stays a link: the file that it points to is replaced. The temporary path has the ending
     of `path` in small letters, as writers that look at the ending expect.
 
@@ -29,12 +43,82 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     named, target = Path(path), Path(path).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        folder = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        folder, lock = _new_folder(target.parent)
     except OSError as error:  # it names the temporary folder, not the file that was asked for
         raise type(error)(error.errno, error.strerror, str(path)) from error
     temporary = folder / f"{named.stem}{named.suffix.lower()}"
     try:
         yield temporary
+        if target.exists():
+            temporary.chmod(S_IMODE(target.stat().st_mode))
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())  # some disks are found to be full only now
         os.replace(temporary, target)
+    except OSError as error:
+        if error.errno in _NO_ROOM or error.filename in (temporary, str(temporary)):
+            error.filename = str(path)
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        _open_folders.discard(folder)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_open_files() -> None:
+    """Remove what this process has not finished: for its last moments, it cannot go on then."""
+    for folder in list(_open_folders):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _new_folder(parent: Path) -> tuple[Path, int | None]:
+    """A folder for a temporary file, and a lock on it that ends with this process."""
+    _remove_leftovers(parent)
+    while True:
+        folder = parent / f"{_MARK}{secrets.token_hex(4)}"
+        _open_folders.add(folder)  # before it is there: the process may end at any time
+        try:
+            folder.mkdir(0o700)
+            lock = _locked(folder)
+            if folder.is_dir():
+                return folder, lock
+        except (BlockingIOError, FileNotFoundError, FileExistsError):
+            pass  # another process took it for a leftover before it was locked
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            _open_folders.discard(folder)
+            raise
+        _open_folders.discard(folder)
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock on a folder, None where there are no locks; raises if somebody holds it."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:  # a file system without locks
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Remove the temporary folders of processes that were killed: nobody holds their locks."""
+    for name in filter(_OURS.fullmatch, _names_in(parent)):
+        with suppress(OSError):
+            lock = _locked(parent / name)
+            if lock is not None:
+                shutil.rmtree(parent / name, ignore_errors=True)
+                os.close(lock)
+
+
+def _names_in(parent: Path) -> list[str]:
+    try:
+        return os.listdir(parent)
+    except PermissionError:  # one may write here, but not look
+        return []

@@ -1,3 +1,10 @@
+import errno
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from sparrot._files import whole_file
@@ -45,10 +52,88 @@ def test_where_nothing_can_be_written_the_name_that_was_given_is_in_the_error(tm
     target = folder / "a.txt"
 
     def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied", str(folder / ".a.txt.x1y2z3"))
+        raise PermissionError(13, "Permission denied", str(folder / ".sparrot-01234567"))
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("sparrot._files.mkdtemp", refuse)
+        patched.setattr("sparrot._files._locked", refuse)
         with pytest.raises(PermissionError) as refused, whole_file(target):
             pass
     assert refused.value.filename == str(target)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
+def test_a_file_keeps_the_mode_of_the_one_that_it_replaces(tmp_path, mode):
+    target = tmp_path / "a.txt"
+    target.touch()
+    target.chmod(mode)
+    with whole_file(target) as temporary:
+        temporary.write_text("new")
+    assert target.stat().st_mode & 0o777 == mode
+    assert target.read_text() == "new"
+
+
+def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
+    (tmp_path / "plain").touch()
+    with whole_file(tmp_path / "a.txt") as temporary:
+        temporary.touch()
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def killed_while_writing(target):
+    """What a process leaves that is killed while it writes."""
+    code = (
+        "import os, signal, sys\n"
+        "from sparrot._files import whole_file\n"
+        "with whole_file(sys.argv[1]) as temporary:\n"
+        "    temporary.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code, target], env=os.environ | path)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
+    killed_while_writing(tmp_path / "a.txt")
+    (left,) = tmp_path.iterdir()
+    (tmp_path / f"{left.name}0").mkdir()  # not ours
+    with whole_file(tmp_path / "b.txt") as temporary:
+        temporary.touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{left.name}0", "b.txt"]
+
+
+def test_a_folder_that_is_in_use_is_no_leftover(tmp_path):
+    with whole_file(tmp_path / "a.txt") as first:
+        first.write_text("first")
+        with whole_file(tmp_path / "b.txt") as second:
+            second.write_text("second")
+        assert first.read_text() == "first"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_many_threads_and_one_folder(tmp_path):
+    def write(k):
+        with whole_file(tmp_path / f"{k % 4}.txt") as temporary:
+            temporary.write_text("whole")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(200)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{k}.txt" for k in range(4)]
+
+
+def test_a_disk_that_is_full_at_the_last_moment_is_an_error_and_the_old_file_stays(
+    tmp_path, monkeypatch
+):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sparrot._files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as refused, whole_file(target) as temporary:
+        temporary.write_text("new")
+    assert refused.value.filename == str(target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
