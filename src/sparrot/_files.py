@@ -55,14 +55,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(written.fileno())  # some disks are found to be full only now
         os.replace(temporary, target)
     except OSError as error:
-        if error.errno in _NO_ROOM or error.filename in (temporary, str(temporary)):
-            error.filename = str(path)
-        raise
+        about_us = error.filename in (temporary, str(temporary))
+        if error.errno is None or not (about_us or _is_full(error)):
+            raise
+        raise type(error)(error.errno, os.strerror(error.errno), str(path)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         _open_folders.discard(folder)
         if lock is not None:
             os.close(lock)
+
+
+def _is_full(error: OSError) -> bool:
+    """Whether there was no room for a file, which some writers do not name."""
+    return error.filename is None and error.errno in _NO_ROOM
 
 
 def remove_open_files() -> None:

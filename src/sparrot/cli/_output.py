@@ -11,6 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,7 @@ def _begin_cells(
 
 def _save_figure(axes: Any, path: Path) -> None:
     """Save the figure that some Axes are in."""
-    figure = np.ravel(axes)[0].figure
-    figure.savefig(path, dpi=150)
+    figure, drawn = np.ravel(axes)[0].figure, BytesIO()
+    figure.savefig(drawn, dpi=150, format=ending(path)[1:])  # matplotlib stumbles over a full disk
+    path.write_bytes(drawn.getbuffer())
     load_extra("matplotlib.pyplot", "plot").close(figure)

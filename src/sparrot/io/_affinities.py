@@ -121,10 +121,10 @@ def write_entries(affinity: Affinity, target: Path) -> None:
     >>> path.read_text()
     'i,j,weight\\n0,1,1.0\\n1,0,1.0\\n'
     """
-    if target.suffix.lower() == ".mtx":
-        _matrix_market.write_sparse(affinity.matrix, target)
-        return
     W = coo_array(affinity.matrix)
+    if target.suffix.lower() == ".mtx":
+        _matrix_market.write_matrix(target, W)
+        return
     i, j = W.coords
     write_table(Table({"i": i, "j": j, "weight": W.data}), target)
 

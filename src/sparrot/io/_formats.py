@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,8 @@ def _read_npy(source: Path) -> Any:
 
 
 def _write_npy(table: Table, target: Path) -> None:
-    np.save(target, table.values)
+    with target.open("wb") as file:  # of which NumPy sees only so much that it tells why it failed
+        np.save(SimpleNamespace(write=file.write), table.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import FileIO, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ from sparrot.sc._graph import NEIGHBORS, nearest_distances, strongest_dissimilar
 
 if TYPE_CHECKING:
     from sparrot.io._formats import Table
+
+_TABLES = 1 << 21  # bytes that HDF5 writes of its own at once, at most
 
 
 @contextmanager
@@ -150,7 +153,7 @@ def read_anndata(source: Path) -> Any:
 
 def write_new(target: Path, names: Iterable[str]) -> None:
     """A new file of cells with these names, and nothing else."""
-    _without_data(names).write_h5ad(target)
+    _write_anndata(target, _without_data(names))
 
 
 def write_table(table: Table, target: Path) -> None:
@@ -183,10 +186,95 @@ def write_parts(target: Path, parts: Mapping[str, Any]) -> None:
 
     A failure may leave half of them: give a copy (see `whole_file`).
     """
-    io, h5py = load_extra("anndata.io", "scanpy"), load_extra("h5py", "scanpy")
-    with h5py.File(target, "r+") as file:
+    with _writing(target, "r+") as file:
         for place, value in parts.items():
-            io.write_elem(file, place, value)
+            load_extra("anndata.io", "scanpy").write_elem(file, place, value)
+
+
+def _write_anndata(target: Path, adata: Any) -> None:
+    with _writing(target, "w") as file:
+        load_extra("anndata.io", "scanpy").write_elem(file, "/", adata)
+
+
+@contextmanager
+def _writing(target: Path, mode: str) -> Iterator[Any]:
+    """An `.h5ad` file to write to; a full disk is an `OSError`.
+
+    HDF5 does not survive a write that fails: it may end the process at its next step. So it gets a
+    stream whose writes never fail, which remembers what happened.
+    """
+    h5py = load_extra("h5py", "scanpy")
+    with target.open("w+b" if mode == "w" else "r+b", buffering=0) as raw:
+        stream = _UnfailingStream(raw)
+        try:
+            with h5py.File(stream, mode) as file:
+                yield file
+        except Exception:
+            if stream.error is None:
+                raise
+        if stream.error is not None:
+            raise stream.error
+
+
+class _UnfailingStream(RawIOBase):
+    """A file as h5py wants it, whose first error is kept.
+
+    After it nothing is written; but HDF5 must find its own tables again, so that what is not large
+    is kept in memory.
+    """
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self._place = 0
+        self._kept: list[tuple[int, bytes]] = []
+        self.error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write; say that all was written."""
+        left = memoryview(data).cast("B")
+        size = len(left)
+        try:
+            self._file.seek(self._place)
+            while self.error is None and left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            self.error = error
+        if self.error is not None and size <= _TABLES:
+            self._kept.append((self._place, bytes(data)))
+        self._place += size
+        return size
+
+    def readinto(self, buffer: Any) -> int:
+        """Read; zeros after the end, for h5py does not look how much it got."""
+        found = memoryview(buffer).cast("B")
+        size = len(found)
+        found[:] = bytes(size)
+        self._file.seek(self._place)
+        self._file.readinto(found)
+        for start, data in self._kept:
+            first, last = max(start, self._place), min(start + len(data), self._place + size)
+            if first < last:
+                found[first - self._place : last - self._place] = data[first - start : last - start]
+        self._place += size
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the size of the file; say that it has it."""
+        try:
+            if self.error is None:
+                self._file.truncate(size)
+        except OSError as error:
+            self.error = error
+        return size or 0
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        self._place = offset if whence == 0 else self._file.seek(offset, whence)
+        return self._place
+
+    def tell(self) -> int:
+        """The place."""
+        return self._place
 
 
 def _without_data(names: Iterable[str]) -> Any:
@@ -224,7 +312,7 @@ def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | No
     put_graph(adata, affinity, distances, keys, params)
     with whole_file(target) as temporary:
         if new:
-            adata.write_h5ad(temporary)
+            _write_anndata(temporary, adata)
         else:
             shutil.copyfile(target, temporary)
             graph = {"obs": adata.obs, "obsp": dict(adata.obsp), f"uns/{key}": adata.uns[key]}

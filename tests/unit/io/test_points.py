@@ -253,9 +253,9 @@ def test_a_matrix_market_file_that_was_cut_off_is_refused(tmp_path, last):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("%%MatrixMarket matrix array real general\n2 1\n1\n2e", "last entry is cut off: '2e'"),
+        ("%%MatrixMarket matrix array real general\n2 1\n1\n2e", "its entry 2 is '2e'"),
         ("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n", "has 2 of 3 entries"),
-        ("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2", "cut off: '2'"),
+        ("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2", "its entry 2 is '2'"),
         ("%%MatrixMarket matrix coordinate integer general\n2 2 4\n1 2 3\n", "has 1 of 4 entries"),
         ("%%MatrixMarket matrix coordinate real general\n2 2\n", "sizes are missing"),
         ("%%MatrixMarket matrix coordinate", "is no Matrix Market header"),
