@@ -473,20 +473,6 @@ def test_a_fault_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_request_to_end_leaves_nothing_half_written(points, tmp_path, monkeypatch, capsys):
-    def write_slowly(path, *_, **__):
-        path.write_text("half")
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
-
-    monkeypatch.setattr("sparrot.io._matrix_market.mmwrite", write_slowly)
-    before = signal.getsignal(signal.SIGTERM)
-    assert main(["affinity", str(points), "-q", "-o", str(tmp_path / "a.mtx")]) == 143
-    assert capsys.readouterr().err == "sparrot: terminated; no half-written file is left\n"
-    assert list(tmp_path.iterdir()) == [points]
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
 @pytest.fixture
 def reports(monkeypatch):
     """The stages that were reported, as they come."""

@@ -11,15 +11,13 @@ import json
 import os
 import signal
 import sys
-import threading
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
 from sparrot import __version__
-from sparrot.cli._session import BAD_INPUT, EXIT_CODES, Session, Terminated, complain
+from sparrot.cli._session import BAD_INPUT, EXIT_CODES, Session, complain, end_process
 
 COMMANDS = (
     "affinity",
@@ -37,9 +35,22 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns 0, or what `EXIT_CODES` explains."""
-    options = parse(arguments)
+    return _run(parse(arguments))
+
+
+def run_process() -> int:
+    """The same for the command line of this process, which signals end at once."""
+    options: Namespace | None = None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: end_process(number, frame, options))
+    options = parse()
+    return _run(options)
+
+
+def _run(options: Namespace) -> int:
     try:
-        with _termination_raises(), Session(options) as session:
+        with Session(options) as session:
             import_module(f"sparrot.cli.{options.command}").run(options, session)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader had enough, as in `sparrot ... | head`
@@ -98,21 +109,3 @@ class _Parser(ArgumentParser):
 
 class WrongUsageError(Exception):
     """What was typed cannot be parsed: the program and command, and the message."""
-
-
-@contextmanager
-def _termination_raises() -> Iterator[None]:
-    """Turn a request to terminate into an exception, so that half-written files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
-        return
-    before = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # files are being removed: do not disturb that
-    raise Terminated

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import sys
 import time
 import traceback
 import warnings
 from argparse import ArgumentParser, Namespace
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from shutil import get_terminal_size
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from sparrot.cli._options import OTHER_NAMES
 from sparrot.errors import AffinityWarning, NotConvergedError, SparrotError, Spell, Worded
@@ -26,6 +31,10 @@ EXIT_CODES = (
     "1 a fault of sparrot itself"
 )
 
+_ENDED = {
+    INTERRUPTED: "interrupted; no half-written file is left",
+    TERMINATED: "terminated; no half-written file is left",
+}
 _QUOTES = "'\""
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -151,10 +160,6 @@ def _finite(value: Any) -> Any:
     return value
 
 
-class Terminated(KeyboardInterrupt):
-    """Somebody asked this process to terminate."""
-
-
 def in_flags(parser: ArgumentParser) -> Spell:
     """How a command spells an argument of Python: as the flag whose `dest` (or other) name it is.
 
@@ -202,10 +207,8 @@ def judge(error: BaseException, spell: Spell) -> tuple[int, str]:
     text = in_one_line(error, spell) or type(error).__name__
     if isinstance(error, NotConvergedError):
         return NOT_CONVERGED, text
-    if isinstance(error, Terminated):
-        return TERMINATED, "terminated; no half-written file is left"
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "interrupted; no half-written file is left"
+        return INTERRUPTED, _ENDED[INTERRUPTED]
     if isinstance(error, (SparrotError, MemoryError)):
         return BAD_INPUT, text
     if isinstance(error, OSError):
@@ -219,18 +222,59 @@ def judge(error: BaseException, spell: Spell) -> tuple[int, str]:
 def complain(error: BaseException, options: Namespace) -> int:
     """Print an error on stderr, after the traceback with -vv; with --json also on stdout."""
     code, text = judge(error, in_flags(options.parser))
-    if code in (INTERRUPTED, TERMINATED):
-        text += _saved(getattr(options, "checkpoint", None))
+    if code == INTERRUPTED:
+        text += _saved(options)
     if getattr(options, "verbose", 0) >= 2:
         traceback.print_exception(error)
     print(f"sparrot: {text}", file=sys.stderr)
     if getattr(options, "json", False):
-        print(json.dumps({"command": options.command, "error": text, "exit_code": code}))
+        print(_in_json(text, code, options))
     return code
 
 
-def _saved(checkpoint: Path | None) -> str:
+def _in_json(text: str, code: int, options: Namespace) -> str:
+    return json.dumps({"command": options.command, "error": text, "exit_code": code})
+
+
+def end_process(number: int, frame: FrameType | None, options: Namespace | None) -> NoReturn:
+    """End this process at a signal, wherever it is, and leave nothing half written.
+
+    An exception would not do: it is lost where a destructor or a library discards it. A second
+    signal ends the process without further ado.
+
+    Parameters
+    ----------
+    number : of the signal.
+    frame : what was running.
+    options : of the command, as soon as they are known.
+    """
+    for either in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(either, signal.SIG_DFL)
+    code = 128 + number
+    for child in _loaded("multiprocessing", "active_children")() or ():
+        child.terminate()
+    _loaded("sparrot._files", "remove_open_files")()
+    text = _ENDED[code] + _saved(options)
+    lines = [f"sparrot: {text}\n"]
+    if getattr(options, "verbose", 0) >= 2:
+        lines = [*traceback.format_stack(frame), *lines]
+    if os.isatty(2):  # over the progress bar
+        lines.insert(0, f"\r{' ' * (get_terminal_size().columns - 1)}\r")
+    with suppress(OSError):  # not print, in the middle of which we may be
+        os.write(2, "".join(lines).encode())
+        if options is not None and getattr(options, "json", False):
+            os.write(1, f"{_in_json(text, code, options)}\n".encode())
+    os._exit(code)
+
+
+def _loaded(module: str, name: str) -> Callable[[], Any]:
+    """A function of a module, or one that does nothing if that is not loaded, or only in part."""
+    return getattr(sys.modules.get(module), name, lambda: None)
+
+
+def _saved(options: Namespace | None) -> str:
     """What an interruption did not destroy."""
+    checkpoint: Path | None = getattr(options, "checkpoint", None)
     if checkpoint is None:
         return ""
     if not checkpoint.exists():
