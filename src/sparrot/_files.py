@@ -1,16 +1,18 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and a digest of what is in them."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
+from typing import Any
 
 try:
     import fcntl
@@ -128,3 +130,24 @@ def _names_in(parent: Path) -> list[str]:
         return os.listdir(parent)
     except PermissionError:  # one may write here, but not look
         return []
+
+
+def digest(arrays: Mapping[str, Any]) -> str:
+    """A digest of arrays with their names: of other contents it is another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> digest({"a": np.arange(2), "b": 1.0}) == digest({"b": 1.0, "a": np.arange(2)})
+    True
+    >>> digest({"a": np.arange(2)}) == digest({"a": np.arange(2.0)})
+    False
+    """
+    import numpy as np  # which `sparrot --help` does without
+
+    found = hashlib.blake2b(digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {np.shape(arrays[name])} ".encode())
+        found.update(array.reshape(-1).view(np.uint8).data)
+    return found.hexdigest()

@@ -6,7 +6,6 @@ way. Fields that are None are left out. `SCHEMA` is raised whenever a field chan
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from sparrot._types import FloatArray
 from sparrot.affinity import Affinity
-from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.ot import Certificate, marginal_error
 
 SCHEMA = 1
@@ -77,28 +76,63 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
     missing = [name for name in _NEEDED if name not in record]
     if missing:
         raise InvalidInputError(f"{source} lacks {', '.join(missing)}", remedy=_ANEW)
-    _require_size(record, matrix, source)
-    known = all(name in record for name in _CERTIFICATE)
-    certificate = _still_true(_certificate(record), matrix, source) if known else None
+    try:
+        _require_size(record, matrix, source)
+        affinity = _affinity(record, matrix, potential, source)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(
+            f"{source} has a field that cannot be read ({error})", remedy=_ANEW
+        ) from error
+    _require_sense(affinity, source)
+    return affinity
+
+
+def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: str) -> Affinity:
+    n, known = int(record["n"]), all(name in record for name in _CERTIFICATE)
     return Affinity(
         kind=str(record["kind"]),
         matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
         mean_cost=float(record["mean_cost"]),
         metric=str(record["metric"]),
-        potential=_vector(potential, int(record["n"]), source, "potential"),
-        row_eps=_vector(record.get("row_eps"), int(record["n"]), source, "row_eps"),
-        min_neighbors=_vector(
-            record.get("min_neighbors"), int(record["n"]), source, "min_neighbors"
-        ),
+        potential=_vector(potential, n, source, "potential"),
+        row_eps=_vector(record.get("row_eps"), n, source, "row_eps"),
+        min_neighbors=_vector(record.get("min_neighbors"), n, source, "min_neighbors"),
         eps=float(record["eps"]) if "eps" in record else None,
         q=float(record["q"]),
         shift=float(record["shift"]),
-        certificate=certificate,
+        certificate=_still_true(_certificate(record), matrix, source) if known else None,
         history=tuple(float(error) for error in np.atleast_1d(record["history"])),
         hollow=bool(record["hollow"]),
         solver=str(record["solver"]),
         n_solves=int(record["n_solves"]),
     )
+
+
+def _require_sense(affinity: Affinity, source: str) -> None:
+    """Raise for numbers that no affinity has."""
+    W, u, eps, e = affinity.matrix, affinity.potential, affinity.eps, affinity.row_eps
+    values = W.data if issparse(W) else W
+    k, certificate = affinity.min_neighbors, affinity.certificate
+    errors = () if certificate is None else (certificate.marginal_error, certificate.violation)
+    senseless = {
+        "a matrix with entries that are no finite numbers": not np.isfinite(values).all(),
+        "a potential that is not finite": u is not None and not np.isfinite(u).all(),
+        f"eps = {eps}, which must be positive": eps is not None and not 0 < eps < np.inf,
+        "a potential and no eps, or eps and no potential": (u is None) != (eps is None),
+        f"q = {affinity.q}, which must be from 0 to 1": not 0 <= affinity.q <= 1,
+        f"a mean cost of {affinity.mean_cost}": not np.isfinite(affinity.mean_cost),
+        f"a shift of {affinity.shift}": not np.isfinite(affinity.shift),
+        "row_eps without min_neighbors, or the other way": (e is None) != (k is None),
+        "row_eps that are negative or not finite": e is not None
+        and not ((e >= 0) & (e < np.inf)).all(),
+        "min_neighbors that are not positive": k is not None and not ((k > 0) & (k < np.inf)).all(),
+        "a certificate with a negative error": any(error < 0 for error in errors),
+    }
+    for what, found in senseless.items():
+        if found:
+            raise InvalidInputError(f"{source} has {what}", remedy=_ANEW)
 
 
 def _require_schema(record: Mapping[str, Any], source: str) -> None:
@@ -172,6 +206,7 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
         violation=float(record["violation"]),
         pairs_checked=int(record["pairs_checked"]),
         exact=bool(record["exact"]),
+        claimed=True,
         **{name: float(record.get(name, 0.0)) for name in _LATER},
     )
 
@@ -181,14 +216,13 @@ def _still_true(certificate: Certificate, matrix: Any, source: str) -> Certifica
     error, allowed = marginal_error(matrix), certificate.marginal_error + _ROUNDING
     if error <= allowed:
         return certificate
-    warnings.warn(
+    warn(
         AffinityWarning(
             f"the matrix of {source} was changed after it was made: its row sums now differ from "
             f"one by up to {error:.1e} ({_what_changed(matrix, allowed)}), and its certificate no "
             "longer holds",
             remedy="build it anew if that matters",
-        ),
-        stacklevel=5,  # the line that called sparrot.load or sparrot.sc.affinity
+        )
     )
     return Certificate(error, np.inf, 0, exact=False)
 

@@ -225,7 +225,8 @@ class Affinity:
             facts.append(f"eps = {self.relative_eps:.3g} x mean cost")
         if self.certificate is not None:
             facts.append(f"marginal error {self.certificate.marginal_error:.1e}")
-            facts.append(f"violation {self.certificate.violation:.1e}")
+            claimed = ", as its file claims" if self.certificate.claimed else ""
+            facts.append(f"violation {self.certificate.violation:.1e}{claimed}")
         return f"<{self.kind} affinity: {', '.join(facts)}>"
 
 

@@ -176,7 +176,8 @@ def certificate_line(certificate: sparrot.Certificate) -> str:
         checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
     else:
         checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
+    claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
     return (
         f"marginal error {certificate.marginal_error:.1e}, violation "
-        f"{certificate.violation:.1e} over {checked}"
+        f"{certificate.violation:.1e} over {checked}{claimed}"
     )

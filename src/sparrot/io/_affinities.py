@@ -78,6 +78,9 @@ def save(
 def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
     """Read an affinity that `save` or `sparrot.sc.neighbors` wrote.
 
+    Its certificate is what the file claims (`certificate.claimed`), until `Affinity.check` computes
+    it from the data.
+
     Parameters
     ----------
     path : an `.npz` file of `save`, or an `.h5ad` file with an affinity in it.
@@ -86,7 +89,8 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
     Raises
     ------
     InvalidInputError
-        If the file is broken, is no affinity, has another schema, or lacks fields.
+        If the file is broken, was changed, is no affinity, has another schema, lacks fields, or
+        has numbers that no affinity has.
 
     Examples
     --------

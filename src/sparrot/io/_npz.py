@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, load_npz
 
-from sparrot._files import whole_file
+from sparrot._files import digest, whole_file
 from sparrot._validation import not_whole, require_file
 from sparrot.affinity import Affinity
 from sparrot.affinity._record import from_record, to_record
@@ -155,16 +155,22 @@ def write_affinity(affinity: Affinity, target: Path, names: Sequence[str] | None
     if affinity.potential is not None:
         arrays["potential"] = affinity.potential
     with whole_file(target) as temporary:
-        np.savez(temporary, **arrays)
+        np.savez(temporary, digest=digest(arrays), **arrays)
 
 
 def read_affinity(source: Path) -> Affinity:
     """The affinity that `write_affinity` wrote."""
     with open_npz(source) as file:
         arrays = {name: file[name] for name in file.files}
+    found = str(arrays.pop("digest", ""))
     record = {name: array[()] for name, array in arrays.items()}
     potential = arrays.get("potential")
-    return from_record(record, _affinity_matrix(arrays, source), potential, str(source))
+    affinity = from_record(record, _affinity_matrix(arrays, source), potential, str(source))
+    if found != digest(arrays):
+        raise InvalidInputError(
+            f"{source} was damaged or changed after it was saved", remedy="save the affinity anew"
+        )
+    return affinity
 
 
 def _affinity_matrix(arrays: dict[str, Any], source: Path) -> Any:
@@ -175,10 +181,10 @@ def _affinity_matrix(arrays: dict[str, Any], source: Path) -> Any:
         raise InvalidInputError(
             f"{source} lacks {', '.join(missing)}", remedy="save the affinity anew"
         )
-    n = int(arrays["n"])
     try:
+        n = int(arrays["n"])
         return _checked(csr_array(tuple(arrays[name] for name in _MATRIX), shape=(n, n)))
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InvalidInputError(
             f"the matrix of {source} is damaged ({error})", remedy="save the affinity anew"
         ) from error

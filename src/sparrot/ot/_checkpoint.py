@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sparrot._files import whole_file
+from sparrot._files import digest, whole_file
 from sparrot._types import FloatArray
-from sparrot.errors import InvalidInputError
+from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.ot._problem import SparseProblem
 from sparrot.ot._screening import Pairs
 
 _SCHEMA = 1
-_BROKEN = (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+_NEEDED = {"u", "r", "i", "j", "cost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,38 @@ class Checkpoint:
         self._path = path
         kind = "hollow" if problem.hollow else "fat"
         self._fingerprint = f"{problem.cost.fingerprint()} {kind}"
+        self._n = problem.n
+        self._failed = False
 
     def save(self, state: State) -> None:
-        """Write the state; a file that was there stays whole until it is replaced."""
-        with whole_file(self._path) as temporary, temporary.open("wb") as stream:
-            np.savez(
-                stream,
-                schema=_SCHEMA,
-                fingerprint=self._fingerprint,
-                u=state.u,
-                r=state.r,
-                i=state.pairs.i,
-                j=state.pairs.j,
-                cost=state.pairs.cost,
-            )
+        """Write the state; a file that was there stays whole until it is replaced.
+
+        Where that fails, a warning says so once, and work can go on.
+        """
+        arrays: dict[str, Any] = {
+            "schema": _SCHEMA,
+            "fingerprint": self._fingerprint,
+            "u": state.u,
+            "r": state.r,
+            "i": state.pairs.i,
+            "j": state.pairs.j,
+            "cost": state.pairs.cost,
+        }
+        try:
+            with whole_file(self._path) as temporary, temporary.open("wb") as stream:
+                np.savez(stream, digest=digest(arrays), **arrays)
+        except OSError as error:
+            if not self._failed:
+                warn(
+                    AffinityWarning(
+                        f"{self._path} cannot be written ({error.strerror or error}): what is "
+                        "found is not saved, and the run goes on",
+                        parameter="checkpoint",
+                        value=self._path,
+                        remedy=["make room for it", "name another file"],
+                    )
+                )
+            self._failed = True
 
     def load(self) -> State | None:
         """The state in the file; None if there is no file."""
@@ -62,23 +80,39 @@ class Checkpoint:
             if not zipfile.is_zipfile(self._path):
                 raise zipfile.BadZipFile("no archive")
             with self._path.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
-                if int(held["schema"]) != _SCHEMA:
-                    raise KeyError("schema")
-                fingerprint = str(held["fingerprint"])
-                pairs = Pairs(held["i"], held["j"], held["cost"])
-                state = State(held["u"], held["r"], pairs)
-        except _BROKEN as error:
-            raise InvalidInputError(
-                f"{self._path} is not a checkpoint of this version",
-                parameter="checkpoint",
-                value=self._path,
-                remedy=["name another file", "delete it"],
-            ) from error
+                arrays = {name: held[name] for name in held.files}
+            schema, found = int(arrays["schema"]), str(arrays.pop("digest"))
+            fingerprint = str(arrays["fingerprint"])
+        except Exception as error:  # a broken archive can be broken in any way
+            raise self._refusal("is not a checkpoint of this version") from error
+        if schema != _SCHEMA:
+            raise self._refusal("is not a checkpoint of this version")
+        if found != digest(arrays):
+            raise self._refusal("was damaged or changed after it was written")
         if fingerprint != self._fingerprint:
-            raise InvalidInputError(
-                f"{self._path} belongs to other points, or to another value of hollow",
-                parameter="checkpoint",
-                value=self._path,
-                remedy=["name another file", "delete it"],
-            )
-        return state
+            raise self._refusal("belongs to other points, or to another value of hollow")
+        if not self._fits(arrays):
+            raise self._refusal("holds what no run can have found")
+        pairs = Pairs(arrays["i"], arrays["j"], arrays["cost"])
+        return State(arrays["u"], arrays["r"], pairs)
+
+    def _fits(self, arrays: dict[str, Any]) -> bool:
+        """Whether shapes, types and ranges are those of a state."""
+        if not _NEEDED <= set(arrays):
+            return False
+        u, r, i, j, cost = (arrays[name] for name in ("u", "r", "i", "j", "cost"))
+        vectors = u.shape == r.shape == (self._n,) and i.shape == j.shape == cost.shape == (len(i),)
+        floats = all(array.dtype == np.float64 for array in (u, r, cost))
+        if not (vectors and floats and i.dtype == j.dtype == np.int32):
+            return False
+        numbers = np.isfinite(u).all() and np.isfinite(cost).all() and not np.isnan(r).any()
+        places = not len(i) or (i.min() >= 0 and j.max() < self._n and bool((i <= j).all()))
+        return bool(numbers and places)
+
+    def _refusal(self, problem: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"{self._path} {problem}",
+            parameter="checkpoint",
+            value=self._path,
+            remedy=["name another file", "delete it"],
+        )

@@ -287,6 +287,8 @@ class Certificate:
     complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row
         that has more neighbors than its floor must not have a multiplier e, its `row_eps`. Infinite
         if a multiplier is negative.
+    claimed : whether this is what a file says, and was not computed here: `Affinity.check` of the
+        data computes it. The marginal error is known, for the matrix has it.
     """
 
     marginal_error: float
@@ -296,6 +298,7 @@ class Certificate:
     missed_rows: float = 0.0
     floor_violation: float = 0.0
     complementarity: float = 0.0
+    claimed: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         """What is not a number is infinite."""

@@ -1,3 +1,5 @@
+import json
+
 import anndata
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from problems import points
+from sparrot.affinity._kinds import KINDS
+from sparrot.cli import main
 from sparrot.errors import InvalidInputError
 
 FIELDS = (
@@ -93,6 +97,25 @@ def spoilt(path, tmp_path, **changes):
         ({"matrix_indptr": np.zeros(3, int)}, "damaged"),
         ({"potential": np.zeros(3)}, r"potential of shape \(3,\)"),
         ({"kind": np.array([{}])}, "allow_pickle=False"),
+        ({"potential": np.full(50, np.nan)}, "has a potential that is not finite"),
+        ({"eps": 0.0}, "has eps = 0.0, which must be positive"),
+        ({"eps": -1.0}, "has eps = -1.0, which must be positive"),
+        ({"eps": np.nan}, "has eps = nan, which must be positive"),
+        ({"eps": None}, "a potential and no eps"),
+        ({"eps": np.ones(2)}, "has a field that cannot be read"),
+        ({"n": "many"}, "has a field that cannot be read|damaged"),
+        ({"q": 7.0}, "has q = 7.0"),
+        ({"mean_cost": np.inf}, "a mean cost of inf"),
+        ({"shift": np.nan}, "a shift of nan"),
+        ({"violation": -1.0}, "negative error"),
+        ({"row_eps": np.zeros(50)}, "row_eps without min_neighbors"),
+        ({"row_eps": np.full(50, -1.0), "min_neighbors": np.ones(50)}, "row_eps that are negative"),
+        ({"row_eps": np.zeros(50), "min_neighbors": np.zeros(50)}, "min_neighbors that are not"),
+        ({"row_eps": np.zeros(50), "min_neighbors": np.ones(50)}, "was damaged or changed"),
+        ({"violation": 1e-3}, "was damaged or changed"),
+        ({"solver": "newton?"}, "was damaged or changed"),
+        ({"digest": "0" * 32}, "was damaged or changed"),
+        ({"digest": None}, "was damaged or changed"),
     ],
 )
 def test_wrong_files_are_named(tmp_path, changes, message):
@@ -100,6 +123,40 @@ def test_wrong_files_are_named(tmp_path, changes, message):
     sparrot.save(sparrot.qot(points("gaussian", 50)), path)
     with pytest.raises(InvalidInputError, match=message):
         sparrot.load(spoilt(path, tmp_path, **changes))
+
+
+def test_another_matrix_with_the_same_row_sums_is_noticed(tmp_path):
+    path = tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(points("gaussian", 50)), path)
+    with np.load(path) as file:
+        indices, u = file["matrix_indices"], file["potential"]
+    for changes in ({"matrix_indices": 49 - indices}, {"potential": u + 1e-9}):
+        with pytest.raises(InvalidInputError, match="was damaged or changed after it was saved"):
+            sparrot.load(spoilt(path, tmp_path, **changes))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
+def test_a_stored_certificate_is_a_claim_until_it_is_checked(tmp_path, suffix, capsys):
+    X, path = points("gaussian", 60), tmp_path / f"a{suffix}"
+    a = sparrot.qot(X)
+    assert not a.certificate.claimed
+    sparrot.save(a, path)
+    b = sparrot.load(path)
+    assert b.certificate.claimed
+    assert "as its file claims" in repr(b)
+    assert "claims" not in repr(a)
+    assert not b.check(X).claimed
+    for command in ("info", "embed"):
+        assert main([command, str(path)]) == 0
+        assert "a claim of the file, not computed here" in capsys.readouterr().out
+        assert main([command, str(path), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["certificate"]["claimed"] is True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_makes_sense_when_it_is_loaded(tmp_path, kind):
+    sparrot.save(KINDS[kind].function(points("gaussian", 60)), tmp_path / "a.npz")
+    assert sparrot.load(tmp_path / "a.npz").kind == kind
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
