@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
@@ -14,8 +16,16 @@ from sklearn.utils import check_array
 
 from sparrot._types import FloatArray, PointArray
 from sparrot.engine import require_memory
-from sparrot.errors import InvalidInputError, MissingDataError, counted, literal
+from sparrot.errors import (
+    InvalidInputError,
+    MissingDataError,
+    NotEnoughMemoryError,
+    SparrotError,
+    counted,
+    literal,
+)
 
+_LONGEST = 200  # letters of the errors of others that are repeated
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
 _LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
 
@@ -62,6 +72,36 @@ def not_whole(path: Path, what: str, why: object) -> InvalidInputError:
     return InvalidInputError(
         f"{path} is not {what} ({why})", parameter="path", value=path, remedy="write it anew"
     )
+
+
+@contextmanager
+def refuse_broken(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a reader of others raises into bad input: a file that is not `what`.
+
+    Readers raise anything on a file that is broken; they may also try to make huge arrays.
+
+    Examples
+    --------
+    >>> with refuse_broken(Path("a.npz"), "a whole .npz file"):
+    ...     {}["x"]
+    Traceback (most recent call last):
+    sparrot.errors.InvalidInputError: path a.npz is not a whole .npz file ('x'); write it anew
+    """
+    try:
+        yield
+    except SparrotError:
+        raise
+    except Exception as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        why = why if len(why) <= _LONGEST else f"{why[:_LONGEST]}..."
+        if isinstance(error, MemoryError):
+            raise NotEnoughMemoryError(
+                f"{path} does not fit in memory, or is not {what} ({why})",
+                parameter="path",
+                value=path,
+                remedy="check that it is whole",
+            ) from error
+        raise not_whole(path, what, why) from error
 
 
 def as_array(X: Any, name: str = "X") -> PointArray:

@@ -69,11 +69,11 @@ def test_lines_that_make_the_page_again_have_no_layouts_where_there_are_none(tmp
     anndata = pytest.importorskip("anndata", reason="pip install 'sparrot[scanpy]'")
     anndata.AnnData(X).write_h5ad(tmp_path / "cells.h5ad")
     assert not any(
-        "layouts" in line for line in read_annotations(tmp_path / "cells.h5ad", "X").load
+        "layouts" in line for line in read_annotations(tmp_path / "cells.h5ad", {"array": "X"}).load
     )
     anndata.AnnData(X, obsm={"X_umap": X[:, :2]}).write_h5ad(tmp_path / "flat.h5ad")
     line = "layouts = {key: data.obsm[key] for key in ['X_umap']}"
-    assert line in read_annotations(tmp_path / "flat.h5ad", "X").load
+    assert line in read_annotations(tmp_path / "flat.h5ad", {"array": "X"}).load
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
     if missing:
         raise InvalidInputError(f"{source} lacks {', '.join(missing)}", remedy=_ANEW)
     try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
         _require_size(record, matrix, source)
         affinity = _affinity(record, matrix, potential, source)
     except (TypeError, ValueError, OverflowError) as error:

@@ -23,7 +23,7 @@ from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "min_neighbors", "metric", "search", "tol", "max_iter")
 _MAKING = (*_QOT, "k", "q", "drop", "checkpoint")  # about making an affinity
-_ABOUT_POINTS = ("array", "pca", "kind", *_MAKING)
+_ABOUT_POINTS = ("array", "header", "names", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
 
@@ -71,7 +71,8 @@ def read_affinity(
 def read_points(options: Namespace, session: Session, array: str | None = None) -> Any:
     """The points in a file, reduced if that was asked for; `array` is the default for --array."""
     session.stage(f"reading {options.path}")
-    points = sparrot.read_points(options.path, array=options.array or array)
+    text = {"header": options.header, "names": options.names}
+    points = sparrot.read_points(options.path, array=options.array or array, **text)
     if options.pca is None:
         return points
     if options.metric == "precomputed":

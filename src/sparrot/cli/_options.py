@@ -6,7 +6,7 @@ name the flag.
 
 from __future__ import annotations
 
-from argparse import RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ def add_input(parser: Any, more: str = "", array: str = "X") -> None:
         metavar="NAME",
         help=f"which array of a .npz or .h5ad file, as in obsm/X_pca (default: {array})",
     )
+    add_text(parser)
     parser.add_argument(
         "--pca",
         type=int,
@@ -60,6 +61,23 @@ def add_input(parser: Any, more: str = "", array: str = "X") -> None:
         help="reduce to N principal components first: faster, but less robust where the strength "
         "of the noise varies between points",
     )
+
+
+def add_text(parser: Any) -> None:
+    """What the first line and column of a text file are."""
+    for flag, what in {"--header": "line is a header", "--names": "column is row names"}.items():
+        parser.add_argument(
+            flag,
+            type=_yes_or_no,
+            metavar="yes|no",
+            help=f"whether the first {what}, of a .csv or .tsv file (default: found out)",
+        )
+
+
+def _yes_or_no(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise ArgumentTypeError(f"must be yes or no, got {text!r}")
+    return text == "yes"
 
 
 def add_source(parser: Any) -> None:

@@ -142,7 +142,7 @@ def write_results(
         if options.output is not None:
             temporary = files.enter_context(whole_file(options.output))
             base = _base(options.output, options.path)
-            write_result(result, temporary, base, _names(result, temporary, options.path))
+            write_result(result, temporary, base, _names(result, temporary, options))
         if options.plot is not None:
             _save_figure(draw(), files.enter_context(whole_file(options.plot)))
 
@@ -175,13 +175,14 @@ def _base(target: Path, source: Path) -> Path | None:
     return source if ending(source) == ".h5ad" else None
 
 
-def _names(result: Table | sparrot.Affinity, target: Path, source: Path) -> list[str] | None:
+def _names(result: Table | sparrot.Affinity, target: Path, options: Namespace) -> list[str] | None:
     """The names of the points, if the result is about points and its file has a place for them."""
     about_points = not isinstance(result, Table) or result.place != ""
     places = _NAMED_TABLES if isinstance(result, Table) else _NAMED_AFFINITIES
-    if not about_points or ending(target) not in places or not source.is_file():
+    if not about_points or ending(target) not in places or not options.path.is_file():
         return None
-    names = read_names(source)
+    text = {name: getattr(options, name, None) for name in ("header", "names")}
+    names = read_names(options.path, **text)
     return names if names is not None and len(names) == _rows(result) else None
 
 

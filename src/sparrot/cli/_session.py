@@ -35,6 +35,7 @@ _ENDED = {
     INTERRUPTED: "interrupted; no half-written file is left",
     TERMINATED: "terminated; no half-written file is left",
 }
+_FLAGS = {"True": "yes", "False": "no"}
 _QUOTES = "'\""
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -185,7 +186,7 @@ def in_flags(parser: ArgumentParser) -> Spell:
     def spell(name: str, value: str) -> str | None:
         if name not in flags or value == "None":
             return None
-        return f"{flags[name]} {value.strip(_QUOTES)}".rstrip()
+        return f"{flags[name]} {_FLAGS.get(value, value).strip(_QUOTES)}".rstrip()
 
     return spell
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import POINTS, add_command, add_stored, add_verbosity
+from sparrot.cli._options import POINTS, add_command, add_stored, add_text, add_verbosity
 from sparrot.cli._session import Session
 from sparrot.cli._summary import affinity_facts, affinity_lines
 from sparrot.errors import counted
@@ -27,6 +27,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("path", type=Path, metavar="FILE", help=POINTS)
     parser.add_argument("--array", metavar="NAME", help="which array of a .npz or .h5ad file")
+    add_text(parser)
     add_stored(parser)
     add_verbosity(parser)
 
@@ -46,7 +47,9 @@ def run(options: Namespace, session: Session) -> None:
         affinity = sparrot.load(path, key=options.key)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
-        facts = points_facts(read_matrix(path, options.array))
+        facts = points_facts(
+            read_matrix(path, options.array, header=options.header, names=options.names)
+        )
         lines = _points_lines(facts)
     for name, found in {"arrays": arrays, "affinities": keys}.items():
         if found:

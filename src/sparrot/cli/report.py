@@ -51,7 +51,8 @@ def run(options: Namespace, session: Session) -> None:
         array = "obsm/X_pca" if "obsm/X_pca" in contents(path)[1] else "X"
     X = read_points(options, session, array)
     session.stage("reading columns")
-    about = read_annotations(path, array, options.pca)
+    given = {"array": array, "header": options.header, "names": options.names}
+    about = read_annotations(path, given, options.pca)
     session.stage("affinities along eps")
     summary = summarize(X, options, session)
     session.stage("writing the page")
@@ -80,12 +81,12 @@ class Annotations:
     layouts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_annotations(path: Path, array: str | None, pca: int | None = None) -> Annotations:
+def read_annotations(path: Path, given: Mapping[str, Any], pca: int | None = None) -> Annotations:
     """Names, columns and flat layouts of a `.h5ad` file; of others, only how to read them."""
     from sparrot.cli._output import ending
     from sparrot.io._h5ad import read_annotations as read_cells
 
-    named = "" if array is None else f", array={array!r}"
+    named = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     load = [f"X = sparrot.read_points({str(path)!r}{named})"]
     if pca is not None:
         load += [

@@ -19,14 +19,20 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparrot._extras import load_extra
-from sparrot._validation import as_array, not_whole, require_file
+from sparrot._validation import as_array, refuse_broken, require_file
 from sparrot.errors import InvalidInputError, counted
 from sparrot.io import _h5ad, _matrix_market, _npz, _parquet, _text
 
 _log = logging.getLogger(__name__)
 
 
-def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> Any:
+def read_points(
+    path: str | os.PathLike[str],
+    *,
+    array: str | None = None,
+    header: bool | None = None,
+    names: bool | None = None,
+) -> Any:
     """Read points from a file, in the format that its ending names.
 
     Parameters
@@ -37,13 +43,16 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
         * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
           of `scipy.sparse.save_npz`, in any of its formats, is read as such;
         * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
-          column of row names. The first column is row names if it is not numbers, or if the header
-          has no name for it. A first line 0, 1, 2, ... is a header;
+          column of row names. The first line is a header if it has words above numbers, or just
+          counts 0, 1, 2, ...; the first column is row names if it has words, or if the header has
+          no name for it. A warning says where that is in doubt;
         * `.parquet`: all columns but the index must be numbers (extra `parquet`);
         * `.h5ad`: `X`, or what `array` names: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
         * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
           columns, transpose those.
     array : which matrix, for `.npz` and `.h5ad`.
+    header, names : for text: whether the first line is a header, and the first column row names;
+        found out from all of the file if not given.
 
     Returns
     -------
@@ -61,12 +70,12 @@ def read_points(path: str | os.PathLike[str], *, array: str | None = None) -> An
            [3., 4.]])
     """
     source = Path(path)
-    points = _finite(read_matrix(source, array), source)
+    points = _finite(read_matrix(source, array, header=header, names=names), source)
     _log.info("read %d points with %d features from %s", *points.shape, source)
     return points
 
 
-def read_matrix(source: Path, array: str | None = None) -> Any:
+def read_matrix(source: Path, array: str | None = None, **text: bool | None) -> Any:
     """The same, but its entries need not be finite.
 
     Examples
@@ -86,18 +95,7 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
             value=source,
             remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
         )
-    if array is None:
-        points = chosen.read_matrix(source)
-    elif chosen.several:
-        points = chosen.read_matrix(source, array)
-    else:
-        several = " and ".join(ending for ending, each in FORMATS.items() if each.several)
-        raise InvalidInputError(
-            f"is for {several} files, and the file is {str(source)!r}",
-            parameter="array",
-            value=array,
-            remedy="leave it out",
-        )
+    points = chosen.read_matrix(source, **_given({"array": array} | text, chosen, source))
     if points.ndim != 2 or points.dtype.kind not in "buif":
         raise InvalidInputError(
             f"{source} must hold a matrix of numbers, one row per point, but has shape "
@@ -109,7 +107,7 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
     return csr_array(points) if issparse(points) else points
 
 
-def read_names(path: str | os.PathLike[str]) -> list[str] | None:
+def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] | None:
     """The names of the rows of a file; None if it has none, or if they just count 0, 1, 2, ...
 
     Parameters
@@ -117,6 +115,7 @@ def read_names(path: str | os.PathLike[str]) -> list[str] | None:
     path : in text files the first column, where `read_points` takes it for names; in `.parquet`
         files the index, in `.h5ad` files the names of the cells, in `.npz` files the words in
         the array `names`. Others have no names.
+    **text : `header` and `names` of text files, as for `read_points`.
 
     Examples
     --------
@@ -129,8 +128,25 @@ def read_names(path: str | os.PathLike[str]) -> list[str] | None:
     """
     source = Path(path)
     chosen = FORMATS.get(_ending(source))
-    names = None if chosen is None or chosen.read_names is None else chosen.read_names(source)
+    if chosen is None or chosen.read_names is None:
+        return None
+    names = chosen.read_names(source, **_given(text, chosen, source))
     return None if names is None or names == [str(k) for k in range(len(names))] else names
+
+
+def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str, Any]:
+    """The options that were given; raises if they are not for this format."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if name not in chosen.options:
+            known = [ending for ending, each in FORMATS.items() if name in each.options]
+            raise InvalidInputError(
+                f"is for {' and '.join(known)} files, and the file is {str(source)!r}",
+                parameter=name,
+                value=value,
+                remedy="leave it out",
+            )
+    return given
 
 
 def _ending(source: Path) -> str:
@@ -157,10 +173,8 @@ def _finite(points: Any, source: Path) -> Any:
 
 
 def _read_npy(source: Path) -> Any:
-    try:
+    with refuse_broken(source, "a whole .npy file of numbers"):
         return np.load(source, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise not_whole(source, "a whole .npy file of numbers", error) from error
 
 
 def _write_npy(table: Table, target: Path) -> None:
@@ -236,14 +250,14 @@ class Format:
     read_matrix : reads the points.
     read_names : reads the names of the rows, or None for what is not named.
     write_table : writes a `Table`.
-    several : whether a file holds several matrices, of which one is chosen.
+    options : the arguments of `read_points` that are for this format.
     needs : a package that must be there, and the extra that brings it.
     """
 
     read_matrix: Callable[..., Any]
-    read_names: Callable[[Path], list[str] | None] | None = None
+    read_names: Callable[..., list[str] | None] | None = None
     write_table: Callable[[Table, Path], None] | None = None
-    several: bool = False
+    options: tuple[str, ...] = ()
     needs: tuple[str, str] | None = None
 
     def require(self) -> None:
@@ -252,11 +266,12 @@ class Format:
             load_extra(*self.needs)
 
 
-_ZIPPED_TEXT = Format(_text.read_matrix, _text.read_names)
-_TEXT = Format(_text.read_matrix, _text.read_names, _text.write_table)
+_ABOUT_TEXT = ("header", "names")
+_ZIPPED_TEXT = Format(_text.read_matrix, _text.read_names, options=_ABOUT_TEXT)
+_TEXT = Format(_text.read_matrix, _text.read_names, _text.write_table, _ABOUT_TEXT)
 FORMATS = {
     ".npy": Format(_read_npy, None, _write_npy),
-    ".npz": Format(_npz.read_matrix, _npz.read_names, _npz.write_table, several=True),
+    ".npz": Format(_npz.read_matrix, _npz.read_names, _npz.write_table, options=("array",)),
     ".csv": _TEXT,
     ".tsv": _TEXT,
     ".csv.gz": _ZIPPED_TEXT,
@@ -271,7 +286,7 @@ FORMATS = {
         _h5ad.read_matrix,
         _h5ad.read_names,
         _h5ad.write_table,
-        several=True,
+        options=("array",),
         needs=("anndata", "scanpy"),
     ),
     ".mtx": Format(_matrix_market.read_matrix, None, _matrix_market.write_table),

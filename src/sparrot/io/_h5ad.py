@@ -18,11 +18,11 @@ import numpy as np
 
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot._validation import as_array, as_points, not_whole, require_file
+from sparrot._validation import as_array, as_points, refuse_broken, require_file
 from sparrot.affinity import Affinity, resume
 from sparrot.affinity._kinds import kinds
 from sparrot.affinity._neighbors import distance_named
-from sparrot.errors import InvalidInputError, SparrotError, counted
+from sparrot.errors import InvalidInputError, counted
 from sparrot.sc._anndata import RECORD, Keys, put_graph
 from sparrot.sc._graph import NEIGHBORS, nearest_distances, strongest_dissimilarities
 
@@ -55,13 +55,8 @@ def open_hdf5(source: Path, what: str) -> Iterator[Any]:
     """The same for any HDF5 file; `what` it should be is for the error."""
     h5py = load_extra("h5py", "scanpy")
     require_file(source)
-    try:
-        with h5py.File(source, "r") as file:
-            yield file
-    except SparrotError:
-        raise
-    except (OSError, KeyError) as error:
-        raise not_whole(source, what, error) from error
+    with refuse_broken(source, what), h5py.File(source, "r") as file:
+        yield file
 
 
 # Points
@@ -106,7 +101,12 @@ def _arrays(file: Any) -> list[str]:
 
 
 def _read(element: Any) -> Any:
-    return load_extra("anndata.io", "scanpy").read_elem(element)
+    """A part of a file; a sparse matrix in it has its indices within its shape."""
+    part = load_extra("anndata.io", "scanpy").read_elem(element)
+    for matrix in part.values() if isinstance(part, dict) else (part,):
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    return part
 
 
 # Cells

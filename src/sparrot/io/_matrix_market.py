@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
 from sparrot._types import FloatArray
-from sparrot._validation import not_whole
+from sparrot._validation import refuse_broken
 from sparrot.engine import require_memory
 
 if TYPE_CHECKING:
@@ -54,13 +53,11 @@ def read_matrix(source: Path) -> Any:
            [0. , 0. ]])
     """
     opened = gzip.open if source.suffix.lower() == ".gz" else open
-    try:
+    with refuse_broken(source, "a whole .mtx file"):
         with opened(source, "rb") as file:
             head = _read_head(file)
             entries = _read_entries(file, head)
         return _sparse(entries, head) if head.coordinates else _dense(entries, head)
-    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
-        raise not_whole(source, "a whole .mtx file", error) from error
 
 
 def write_matrix(path: Path, matrix: Any) -> None:

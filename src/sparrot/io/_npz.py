@@ -7,7 +7,6 @@ its matrix and potential, and names of the points if they have any.
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot._files import digest, whole_file
-from sparrot._validation import not_whole, require_file
+from sparrot._validation import refuse_broken, require_file
 from sparrot.affinity import Affinity
 from sparrot.affinity._record import from_record, to_record
 from sparrot.errors import InvalidInputError
@@ -45,15 +44,11 @@ def open_npz(source: Path) -> Iterator[Any]:
     array([0, 1, 2])
     """
     require_file(source)
-    try:
+    with refuse_broken(source, "a whole .npz file of plain arrays"):
         if not zipfile.is_zipfile(source):
             raise zipfile.BadZipFile("the directory of the archive is missing")
         with source.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             yield file
-    except InvalidInputError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
-        raise not_whole(source, "a whole .npz file of plain arrays", error) from error
 
 
 def read_matrix(source: Path, array: str | None = None) -> Any:

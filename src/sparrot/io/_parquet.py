@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparrot._extras import load_extra
-from sparrot._validation import not_whole
+from sparrot._validation import refuse_broken
 from sparrot.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from sparrot.io._formats import Table
 
+_WHOLE = "a whole .parquet file"
 _INDEX = {  # how pandas keeps an index without a name
     "name": None,
     "field_name": "__index_level_0__",
@@ -26,12 +27,13 @@ _INDEX = {  # how pandas keeps an index without a name
 
 def read_matrix(source: Path) -> Any:
     """The columns of a table as a matrix, without those that pandas keeps as the index."""
-    table = _read(source)
-    columns = {
-        name: table[name].to_numpy()
-        for name in table.column_names
-        if name not in _index_columns(table.schema)
-    }
+    with refuse_broken(source, _WHOLE):
+        table = _read(source)
+        columns = {
+            name: table[name].to_numpy()
+            for name in table.column_names
+            if name not in _index_columns(table.schema)
+        }
     words = [name for name, column in columns.items() if column.dtype.kind not in "buif"]
     if words or not columns:
         raise InvalidInputError(
@@ -46,10 +48,11 @@ def read_matrix(source: Path) -> Any:
 
 def read_names(source: Path) -> list[str] | None:
     """The index, if it is one column; None if it only counts, or has several levels."""
-    index = _index_columns(_read(source, columns=[]).schema)
-    if len(index) != 1:
-        return None
-    return [str(name) for name in _read(source, columns=index)[0].to_pylist()]
+    with refuse_broken(source, _WHOLE):
+        index = _index_columns(_read(source, columns=[]).schema)
+        if len(index) != 1:
+            return None
+        return [str(name) for name in _read(source, columns=index)[0].to_pylist()]
 
 
 def write_table(table: Table, target: Path) -> None:
@@ -65,11 +68,7 @@ def write_table(table: Table, target: Path) -> None:
 
 
 def _read(source: Path, **options: Any) -> Any:
-    parquet = load_extra("pyarrow.parquet", "parquet")
-    try:
-        return parquet.read_table(source, **options)
-    except (OSError, ValueError) as error:  # pyarrow's own errors are among them
-        raise not_whole(source, "a whole .parquet file", error) from error
+    return load_extra("pyarrow.parquet", "parquet").read_table(source, **options)
 
 
 def _index_columns(schema: Any) -> list[str]:

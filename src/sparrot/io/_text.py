@@ -1,10 +1,12 @@
 """Tables in text files (`.csv`, `.tsv`, or either with `.gz`): numbers, and perhaps names.
 
-The first line is a header if a field after the first is no number, or if the fields (without the
-first, if that is no number) just count 0, 1, 2, ..., as pandas names columns that have no names.
-The first column is row names if its first field below the header is no number, if the header has an
-empty name for it or names it beside mere counts (as pandas writes an index), or if the header is
-one field shorter than the rows (as R writes tables).
+What a column is gets decided by all of its fields: numbers, of which some may be missing, or words.
+The first line is a header if it has a word above numbers, or a word after the first field, or just
+counts 0, 1, 2, ... (perhaps after a first field), as pandas names columns that have no names. The
+first column is row names if it has words, if the header has no name for it or names it beside mere
+counts (as pandas writes an index), or if the header is one field shorter than the rows (as R writes
+tables). Whoever calls may know better, and say so. Where a file could be read in two ways, a
+warning tells which was taken.
 """
 
 from __future__ import annotations
@@ -12,46 +14,50 @@ from __future__ import annotations
 import csv
 import gzip
 import logging
-import re
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import islice
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 import numpy as np
 
 from sparrot._types import FloatArray
-from sparrot._validation import not_whole
-from sparrot.errors import InvalidInputError, counted
+from sparrot._validation import not_whole, refuse_broken
+from sparrot.errors import AffinityWarning, InvalidInputError, counted, literal, warn
 
 if TYPE_CHECKING:
     from sparrot.io._formats import Table
 
 _log = logging.getLogger(__name__)
-_NO_NUMBER = re.compile(r"convert string '(.*)' to float64 at row (\d+), column (\d+)", re.DOTALL)
-_OTHER_LENGTH = re.compile(r"columns changed from (\d+) to (\d+) at row (\d+)")
+_MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
 
-def read_matrix(source: Path) -> FloatArray:
-    """The numbers of a text file, without its header and row names."""
-    layout = _layout(source)
-    header, names = ("with" if found else "without" for found in (layout.header, layout.names))
-    _log.info("%s is read %s a header and %s row names", source, header, names)
-    X = _numbers(source, layout)
-    _warn_if_doubtful(layout, X, source)
-    return X[:, int(layout.names) :]
+def read_matrix(
+    source: Path, *, header: bool | None = None, names: bool | None = None
+) -> FloatArray:
+    """The numbers of a text file, without its header and row names; NaN where one is missing."""
+    table = _read(source)
+    layout = _decide(table, header, names)
+    said = ("with" if found else "without" for found in (layout.header, layout.names))
+    _log.info("%s is read %s a header and %s row names", source, *said)
+    X = table.below if layout.header else np.vstack([_values(table.first), table.below])
+    _require_numbers(table, layout, X)
+    _warn_if_doubtful(table, layout, header, names)
+    return np.ascontiguousarray(X[:, int(layout.names) :])
 
 
-def read_names(source: Path) -> list[str] | None:
+def read_names(
+    source: Path, *, header: bool | None = None, names: bool | None = None
+) -> list[str] | None:
     """The first column, where it is row names; else None."""
-    layout = _layout(source)
+    table = _read(source)
+    layout = _decide(table, header, names)
     if not layout.names:
         return None
     with _opened(source) as file:
-        rows = filter(None, csv.reader(file, delimiter=layout.delimiter))
-        return [row[0] for row in islice(rows, int(layout.header), None)]
+        return [row[0] for row in islice(_rows(file, table.delimiter), int(layout.header), None)]
 
 
 def write_table(table: Table, target: Path) -> None:
@@ -67,100 +73,151 @@ def write_table(table: Table, target: Path) -> None:
         writer.writerows(zip(*columns, strict=True))
 
 
-def is_number(field: str | bytes) -> bool:
-    """Whether a field is a number.
+@dataclass(slots=True)
+class _Words:
+    """Fields of a column that are neither numbers nor missing: how many, and the first of them."""
 
-    Examples
-    --------
-    >>> is_number("1e-3"), is_number(b"nan"), is_number("1,5")
-    (True, True, False)
-    """
+    count: int
+    row: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Table:
+    """A file: its first line as it is, and the numbers below, NaN where a field is none."""
+
+    source: Path
+    delimiter: str
+    first: list[str]
+    below: FloatArray
+    words: dict[int, _Words] = field(default_factory=dict)
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether there are numbers in a column below the first line, and no words."""
+        return column not in self.words and not np.isnan(self.below[:, column]).all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Whether the first line is a header, and the first column row names; names of all columns."""
+
+    header: bool
+    names: bool
+    columns: list[str]
+
+
+def _read(source: Path) -> _Table:
+    """Read a whole file, once."""
+    delimiter = _delimiter(source)
     try:
-        float(field)
+        with refuse_broken(source, _what(source)), _opened(source) as file:
+            rows = _rows(file, delimiter)
+            first = next(rows, None)
+            if first is None:
+                raise InvalidInputError(
+                    f"{source} is empty", parameter="path", value=source, remedy="write it anew"
+                )
+            return _read_below(source, delimiter, first, rows)
+    except InvalidInputError as error:
+        if not isinstance(error.__cause__, UnicodeDecodeError):
+            raise
+        raise not_whole(source, "text in UTF-8", error.__cause__) from error
+
+
+def _read_below(
+    source: Path, delimiter: str, first: list[str], rows: Iterator[list[str]]
+) -> _Table:
+    numbers, words, width = array("d"), dict[int, _Words](), len(first)
+    k = -1
+    for k, row in enumerate(rows):
+        if k == 0:
+            width = len(row)
+        elif len(row) != width:
+            problem = (
+                f"is not a table of numbers: row {k} (counted from 0 below the first line) has "
+                f"{counted(len(row), 'field')}, and those before it have {width}"
+            )
+            raise _refusal(source, problem, "repair that line", [], delimiter)
+        try:
+            numbers.extend(map(_number, row))
+        except ValueError:
+            del numbers[k * width :]
+            numbers.extend(_values(row))
+            for column, text in enumerate(row):
+                if _is_word(text):
+                    words.setdefault(column, _Words(0, k, text)).count += 1
+    below = np.frombuffer(numbers, np.float64).reshape(k + 1, width)
+    return _Table(source, delimiter, first, below, words)
+
+
+def _number(text: str) -> float:
+    if "_" in text:  # which Python takes for a number
+        raise ValueError
+    return float(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        _number(text)
     except ValueError:
         return False
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The separator, the first line, if that is a header, and if the first column is row names."""
-
-    delimiter: str
-    first: list[str]
-    header: bool
-    names: bool
+def _is_missing(text: str) -> bool:
+    return text.strip().lower() in _MISSING
 
 
-def _layout(source: Path) -> _Layout:
-    delimiter = _delimiter(source)
-    first, second = _first_lines(source, delimiter)
-    header = _is_header(first)
-    row = second if header else first
-    if not row:
-        raise _refusal(source, "has no rows of numbers", "", first, delimiter)
-    short = header and len(first) == len(row) - 1
-    unnamed = header and (first[0].strip() == "" or _counts(first))
-    names = short or unnamed or not is_number(row[0])
-    columns = [""] * short + first if header else [str(k) for k in range(len(row))]
-    _require_numbers(row, columns, int(names), source, delimiter)
-    return _Layout(delimiter, first, header, names)
+def _is_word(text: str) -> bool:
+    return not _is_number(text) and not _is_missing(text)
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+def _values(row: list[str]) -> list[float]:
+    """The numbers of a row, NaN for fields that are none."""
+    return [float(text) if _is_number(text) else np.nan for text in row]
 
 
-def _warn_if_doubtful(layout: _Layout, X: FloatArray, source: Path) -> None:
-    """Log what was decided where the file could be read in two ways."""
-    first, nameless = layout.first, layout.header and not layout.names
-    if first == ["0"]:
-        _log.warning("%s: the first line is 0, and was taken for a point, not for a header", source)
-    elif _just_counts(first):
-        _log.warning(
-            "%s: the first line counts from 0 to %d, and was taken for a header, not for a point",
-            source,
-            len(first) - 1,
+def _decide(table: _Table, header: bool | None, names: bool | None) -> _Layout:
+    first, (n, width) = table.first, table.below.shape
+    short = n > 0 and len(first) == width - 1
+    if header is None:
+        header = (short and 0 in table.words) or _is_header(table)
+    if not n and header:
+        raise _refusal(table.source, "has no rows of numbers", "", first, table.delimiter)
+    short = short and header
+    if not short and len(first) != width:
+        lengths = (
+            f"its header has {counted(len(first), 'field')}, and its rows have {width}"
+            if header
+            else f"row 1 (counted from 0) has {counted(width, 'field')}, and those before it have "
+            f"{len(first)}"
         )
-    if nameless and X.shape[1] > 1 and np.array_equal(X[:, 0], np.arange(len(X))):
-        _log.warning(
-            "%s: the first column, %r, counts the rows, and was taken for a feature; drop it if it "
-            "is an index",
-            source,
-            first[0],
-        )
+        problem = f"is not a table of numbers: {lengths}"
+        raise _refusal(table.source, problem, "repair that line", first, table.delimiter)
+    if names is None:
+        unnamed = header and (first[0].strip() == "" or _counts(first))
+        names = short or unnamed or 0 in table.words or (not header and _is_word(first[0]))
+    columns = [""] * short + first if header else [str(k) for k in range(width)]
+    if width == int(names):
+        raise _refusal(table.source, "has no columns but the row names", "", first, table.delimiter)
+    return _Layout(header, names, columns)
 
 
-def _first_lines(source: Path, delimiter: str) -> tuple[list[str], list[str]]:
-    try:
-        with _opened(source) as file:
-            lines = list(islice(filter(None, csv.reader(file, delimiter=delimiter)), 2))
-    except UnicodeDecodeError as error:
-        raise not_whole(source, "text in UTF-8", error) from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise not_whole(source, "a whole .gz file", error) from error
-    if not lines:
-        raise InvalidInputError(
-            f"{source} is empty", parameter="path", value=source, remedy="write it anew"
-        )
-    return lines[0], lines[1] if len(lines) > 1 else []
-
-
-def _opened(source: Path) -> TextIO:
-    opened = gzip.open if source.suffix.lower() == ".gz" else open
-    return cast("TextIO", opened(source, "rt", newline="", encoding="utf-8-sig"))
-
-
-def _is_header(first: list[str]) -> bool:
-    single = len(first) == 1 and not is_number(first[0])
-    counts = _counts(first) or _just_counts(first)
-    return single or counts or not all(map(is_number, first[1:]))
+def _is_header(table: _Table) -> bool:
+    first, (n, width) = table.first, table.below.shape
+    if _counts(first) or _just_counts(first):
+        return True
+    words = [column for column, text in enumerate(first) if _is_word(text)]
+    above_numbers = any(column < width and table.is_numeric(column) for column in words)
+    if above_numbers or words[-1:] > [0] or (words and len(first) == 1):
+        return True
+    return n > 0 and first[0].strip() == "" and np.array_equal(table.below[:, 0], np.arange(n))
 
 
 def _counts(first: list[str]) -> bool:
-    """Whether the fields are a word and 0, 1, 2, ..."""
+    """Whether the fields are a word, or nothing, and 0, 1, 2, ..."""
     numbers = [str(k) for k in range(len(first) - 1)]
-    return len(first) > 1 and not is_number(first[0]) and first[1:] == numbers
+    return len(first) > 1 and not _is_number(first[0]) and first[1:] == numbers
 
 
 def _just_counts(first: list[str]) -> bool:
@@ -168,11 +225,43 @@ def _just_counts(first: list[str]) -> bool:
     return len(first) > 1 and first == [str(k) for k in range(len(first))]
 
 
+def _require_numbers(table: _Table, layout: _Layout, X: FloatArray) -> None:
+    """Raise for words in the columns of features."""
+    found = {c: words for c, words in table.words.items() if c >= int(layout.names)}
+    if not layout.header:
+        for c, text in enumerate(table.first):
+            if c >= int(layout.names) and _is_word(text):
+                found[c] = _Words(1 + (found[c].count if c in found else 0), -1, text)
+    if not found:
+        return
+    where = "counted from 0 below the header" if layout.header else "counted from 0"
+    whole = [c for c, words in found.items() if 2 * words.count > len(X)]
+    if whole:
+        listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in sorted(whole)[:5])
+        raise _refusal(
+            table.source,
+            f"must have numbers in all columns but the first, and these are none: {listed}",
+            "drop what is no feature",
+            [found[c].text for c in whole] + (table.first if len(table.first) == 1 else []),
+            table.delimiter,
+        )
+    c = min(found, key=lambda c: found[c].row)
+    row = found[c].row + (0 if layout.header else 1)
+    raise _refusal(
+        table.source,
+        f"is not a table of numbers: {found[c].text!r} at row {row}, column "
+        f"{c - int(layout.names)}, {layout.columns[c]!r} ({where}), is no number",
+        "impute what is missing",
+        [*table.first, found[c].text],
+        table.delimiter,
+    )
+
+
 def _refusal(
     source: Path, problem: str, remedy: str, row: list[str], delimiter: str
 ) -> InvalidInputError:
     """The error of a file; it says so if the fields of a row seem to be separated otherwise."""
-    found = [s for s in ";|\t," if s != delimiter and any(s in field for field in row)]
+    found = [s for s in ";|\t," if s != delimiter and any(s in text for text in row)]
     if len(row) == 1 and len(row[0].split()) > 1:
         found.append(" ")
     remedies = [remedy]
@@ -182,60 +271,73 @@ def _refusal(
     return InvalidInputError(f"{source} {problem}", parameter="path", value=source, remedy=remedies)
 
 
-def _require_numbers(
-    row: list[str], columns: list[str], start: int, source: Path, delimiter: str
+def _warn_if_doubtful(
+    table: _Table, layout: _Layout, header: bool | None, names: bool | None
 ) -> None:
-    words = [
-        f"{name!r} ({field!r})"
-        for name, field in list(zip(columns, row, strict=False))[start:]
-        if not is_number(field)
-    ]
-    if len(row) == start:
-        raise _refusal(source, "has no columns but the row names", "", row, delimiter)
-    if words:
-        raise _refusal(
-            source,
-            "must have numbers in all columns but the first, and these are none: "
-            f"{', '.join(words[:5])}",
-            "drop what is no feature and impute what is missing",
-            row,
-            delimiter,
+    """Say what was decided where the file could be read in two ways and nobody told which."""
+    if header is None:
+        for what, remedy in _doubts_about_header(table, layout):
+            warn(AffinityWarning(f"{table.source}: the first line {what}", remedy=remedy))
+    if names is None:
+        for what, remedy in _doubts_about_names(table, layout):
+            column = f"the first column, {layout.columns[0]!r},"
+            warn(AffinityWarning(f"{table.source}: {column} {what}", remedy=remedy))
+
+
+def _doubts_about_header(table: _Table, layout: _Layout) -> Iterator[tuple[str, str]]:
+    first = table.first
+    if layout.header and _just_counts(first):
+        yield (
+            f"counts from 0 to {len(first) - 1}, and was taken for a header, not for a point",
+            "give {header=False} if it is a point",
+        )
+    if not layout.header and first == ["0"]:
+        yield (
+            "is 0, and was taken for a point, not for a header",
+            "give {header=True} if it is a header",
+        )
+    numbers = _values(first[1:])
+    ascending = len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
+    whole = ascending and all(number.is_integer() for number in numbers)
+    if not layout.header and layout.names and whole:
+        yield (
+            f"was taken for a point with the name {first[0]!r}, and its numbers ascend as in a "
+            "header",
+            "give {header=True} if it is one",
         )
 
 
-def _numbers(source: Path, layout: _Layout) -> FloatArray:
-    ignored: dict[int | str, Callable[[str], float]] = {0: lambda name: 0.0}
-    try:
-        with _opened(source) as file:
-            return np.loadtxt(
-                file,
-                delimiter=layout.delimiter,
-                skiprows=int(layout.header),
-                quotechar='"',
-                comments=None,
-                converters=ignored if layout.names else None,
-                ndmin=2,
-            )
-    except (ValueError, EOFError, zlib.error) as error:
-        raise _explained(source, str(error), layout) from error
+def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, str]]:
+    column = table.below[:, 0]
+    if layout.names and 0 in table.words and not np.isnan(column).all():
+        words = table.words[0]
+        yield (
+            f"has words in {words.count} of {len(column)} rows ({literal(repr(words.text))} at row "
+            f"{words.row + int(not layout.header)}) and numbers in others, and was taken for row "
+            "names",
+            "give {names=False} if it is a feature",
+        )
+    nameless = layout.header and not layout.names
+    if nameless and table.below.shape[1] > 1 and np.array_equal(column, np.arange(len(column))):
+        yield (
+            "counts the rows, and was taken for a feature",
+            "give {names=True} if it is an index",
+        )
 
 
-def _explained(source: Path, message: str, layout: _Layout) -> InvalidInputError:
-    """What NumPy found, with rows and columns counted from 0, as everywhere else.
+def _rows(file: TextIO, delimiter: str) -> Iterator[list[str]]:
+    """The lines of a file that have anything in them, as fields."""
+    return filter(None, csv.reader(file, delimiter=delimiter))
 
-    NumPy itself counts rows from 0 and columns from 1, names among them, where a field is no
-    number; and rows from 1 where their lengths differ.
-    """
-    where = "counted from 0 below the header" if layout.header else "counted from 0"
-    if found := _NO_NUMBER.search(message):
-        field, row, column = found[1], int(found[2]), int(found[3]) - 1 - layout.names
-        what = f"{field!r} at row {row}, column {column} ({where}) is no number"
-        fields, remedy = [*layout.first, field], "impute what is missing"
-    elif found := _OTHER_LENGTH.search(message):
-        what = f"row {int(found[3]) - 1} ({where}) has {counted(int(found[2]), 'field')}"
-        what += f", and those before it have {found[1]}"
-        fields, remedy = [], "repair that line"
-    else:
-        what, fields, remedy = message, [], "repair it"
-    problem = f"is not a table of numbers: {what}"
-    return _refusal(source, problem, remedy, fields, layout.delimiter)
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+def _what(source: Path) -> str:
+    return "a whole .gz file" if source.suffix.lower() == ".gz" else "a table of numbers"
+
+
+def _opened(source: Path) -> TextIO:
+    opened = gzip.open if source.suffix.lower() == ".gz" else open
+    return cast("TextIO", opened(source, "rt", newline="", encoding="utf-8-sig"))

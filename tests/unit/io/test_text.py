@@ -1,0 +1,165 @@
+"""Text files: what a column is gets decided by all of it, and nothing is dropped without a word."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sparrot
+from sparrot.cli import main
+from sparrot.errors import AffinityWarning, InvalidInputError
+from sparrot.io._formats import read_matrix, read_names
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a text, and say what it was taken for: points, row names, warnings."""
+
+    def read_text(text, **options):
+        path = tmp_path / "a.csv"
+        path.write_text(text)
+        with pytest.MonkeyPatch.context() as patched:
+            said = []
+            patched.setattr("sparrot.io._text.warn", lambda warning: said.append(str(warning)))
+            X = read_matrix(path, **options)
+        return X.tolist(), read_names(path, **options), said
+
+    return read_text
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "nan", "NaN", "null", "N/A", "None"])
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("column", [0, 1])
+@pytest.mark.parametrize("header", ["height,width\n", ""])
+def test_a_missing_cell_anywhere_is_a_missing_number(read, header, column, row, missing):
+    cells = [["1.5", "2"], ["3", "4"], ["5", "6"]]
+    cells[row][column] = missing
+    expected = [
+        [float(cell or "nan") if cell != missing else NAN for cell in line] for line in cells
+    ]
+    text = header + "".join(",".join(line) + "\n" for line in cells)
+    X, names, _ = read(text)
+    assert np.array_equal(X, expected, equal_nan=True)
+    assert names is None
+
+
+def test_a_missing_cell_is_refused_where_points_are_wanted(tmp_path):
+    (tmp_path / "a.csv").write_text("height,width\n,2\n3,4\n")
+    with pytest.raises(InvalidInputError, match="NaN at row 0, column 0"):
+        sparrot.read_points(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("quoted", ['"1.5"', ' "1.5"', '" 1.5 "', " 1.5 ", "1.5e0", "+1.5"])
+def test_a_number_may_be_quoted_and_have_spaces(read, quoted):
+    if quoted.startswith(' "'):  # a quote after a space is a part of the field
+        quoted = quoted.strip()
+    for text in (f"h,w\n{quoted},2\n3,4\n", f"{quoted},2\n3,4\n", f"h,w\n3,4\n{quoted},2\n"):
+        X, names, said = read(text)
+        assert sorted(X) == [[1.5, 2], [3, 4]]
+        assert names is None
+        assert said == []
+
+
+@pytest.mark.parametrize(
+    ("text", "points", "names"),
+    {
+        "a word and years above numbers": ("gene,2019,2020\n1,2,3\n4,5,6\n", 3, None),
+        "a number among words": ("a,1,b\n1,2,3\n4,5,6\n", 3, None),
+        "words above numbers": ("a,b,c\n1,2,3\n4,5,6\n", 3, None),
+        "an index of pandas": (",5,7\n0,2,3\n1,5,6\n", 2, ["0", "1"]),
+        "an index with gaps has a name": ("cell,a,b\nx,2,3\ny,5,6\n", 2, ["x", "y"]),
+        "a table of R with years": ("2019,2020\nx,2,3\ny,5,6\n", 2, ["x", "y"]),
+        "names and words": ("a,b,c\nx,2,3\ny,5,6\n", 2, ["x", "y"]),
+    }.values(),
+)
+def test_a_header_is_known_by_the_columns_below_it(read, text, points, names):
+    X, found, said = read(text)
+    assert np.shape(X) == (2, points)
+    assert found == (None if names == ["0", "1"] else names)
+    assert said == []
+
+
+def test_a_header_after_names_that_is_all_numbers_is_in_doubt(read):
+    text = "cell,2019,2020\na,1,2\nb,3,4\n"
+    X, names, said = read(text)
+    assert X == [[2019, 2020], [1, 2], [3, 4]]
+    assert names == ["cell", "a", "b"]
+    assert len(said) == 1
+    assert said[0].endswith("as in a header; give header=True if it is one")
+    X, names, said = read(text, header=True)
+    assert (X, names, said) == ([[1, 2], [3, 4]], ["a", "b"], [])
+
+
+def test_a_first_column_of_numbers_and_words_is_named_and_may_be_claimed(read):
+    text = "height,width\n1,2\nx7,4\n5,6\n"
+    X, names, said = read(text)
+    assert X == [[2], [4], [6]]
+    assert names == ["1", "x7", "5"]
+    assert len(said) == 1
+    assert "the first column, 'height', has words in 1 of 3 rows ('x7' at row 1)" in said[0]
+    assert said[0].endswith("give names=False if it is a feature")
+    with pytest.raises(
+        InvalidInputError, match=r"'x7' at row 1, column 0, 'height' .*is no number"
+    ):
+        read(text, names=False)
+
+
+def test_what_is_said_about_the_file_is_believed(read):
+    assert read("1,2\n3,4\n", header=True)[0] == [[3, 4]]
+    assert read("0,1\n3,4\n", header=False) == ([[0, 1], [3, 4]], None, [])
+    assert read("1,2\n3,4\n", names=True) == ([[2], [4]], ["1", "3"], [])
+    assert read("id,a\n0,5\n1,7\n", names=True)[0] == [[5], [7]]
+    assert read("id,a\n0,5\n1,7\n", names=False)[2] == []
+
+
+@pytest.mark.parametrize("number", ["1_000", "0x10", "1e", "1,5", "½", "1 2", "--1"])
+def test_what_is_no_number_is_none(read, number):
+    with pytest.raises(InvalidInputError):
+        read(f'a,b\n1,"{number}"\n3,4\n5,6\n')
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".parquet", ".mtx"])
+def test_options_of_text_are_for_text(tmp_path, suffix):
+    (tmp_path / f"a{suffix}").touch()
+    with pytest.raises(InvalidInputError, match=r"header is for \.csv and \.tsv"):
+        sparrot.read_points(tmp_path / f"a{suffix}", header=True)
+
+
+@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_pandas_writes_is_read(tmp_path, seed, header, index):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rng.integers(2, 30), rng.integers(2, 6)))
+    names = [f"cell {k}" for k in range(len(X))]
+    frame = pd.DataFrame(X, index=names).add_prefix("feature ")
+    frame.to_csv(tmp_path / "a.csv", header=header, index=index)
+    assert np.array_equal(sparrot.read_points(tmp_path / "a.csv"), X)
+    assert read_names(tmp_path / "a.csv") == (names if index else None)
+
+
+def test_the_command_line_has_the_same_options(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"c{k},{k},{k * k}\n" for k in range(12))
+    path.write_text(f"cell,1,2\n{rows}")
+    assert main(["info", str(path)]) == 0
+    said = capsys.readouterr()
+    assert "13 in 2 dimensions" in said.out
+    assert "give --header yes if it is one" in said.err
+    assert main(["info", str(path), "--header", "yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 12
+    target = tmp_path / "map.csv"
+    assert main(["embed", str(path), "--header", "yes", "-q", "-o", str(target)]) == 0
+    assert read_names(target) == [f"c{k}" for k in range(12)]
+    assert main(["embed", str(path), "--names", "no"]) == 2
+    assert "'cell'" in capsys.readouterr().err
+
+
+def test_warnings_point_at_the_line_of_the_user(tmp_path):
+    (tmp_path / "a.csv").write_text("0,1,2\n5,6,7\n")
+    with pytest.warns(AffinityWarning, match="taken for a header") as warned:
+        sparrot.read_points(tmp_path / "a.csv")
+    assert warned[0].filename == __file__
