@@ -78,7 +78,7 @@ class Run:
 
 def available_memory() -> float:
     """Bytes that this process may still take, or infinity where the system does not tell."""
-    return min(_system_available(), _cgroup_available())
+    return min(_system_available(), _cgroup_available(), _process_available())
 
 
 def require_memory(
@@ -107,10 +107,9 @@ def peak_memory() -> int | None:
     >>> peak_memory() is None or peak_memory() > 1e6
     True
     """
-    with suppress(OSError):
-        for line in _STATUS.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024 * int(line.split()[1])
+    most = _status("VmHWM")
+    if most is not None:
+        return most
     try:
         import resource
     except ImportError:  # Windows
@@ -146,3 +145,23 @@ def _cgroup_available() -> float:
         return float("inf")
     cached = sum(float(line.split()[1]) for line in statistics if line.startswith("inactive_file "))
     return max(0.0, float(limit) - used + cached)
+
+
+def _process_available() -> float:
+    """What `ulimit -v` leaves to this process."""
+    used = _status("VmSize")
+    if used is None:
+        return float("inf")
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return float("inf") if limit == resource.RLIM_INFINITY else max(0.0, float(limit - used))
+
+
+def _status(name: str) -> int | None:
+    """Bytes that Linux tells of this process under some name."""
+    with suppress(OSError):
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return 1024 * int(line.split()[1])
+    return None

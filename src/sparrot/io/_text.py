@@ -139,7 +139,9 @@ def _read_below(
             )
             raise _refusal(source, problem, "repair that line", [], delimiter)
         try:
-            numbers.extend(map(_number, row))
+            if "_" in "".join(row):  # which Python takes for a part of a number
+                raise ValueError
+            numbers.extend(map(float, row))
         except ValueError:
             del numbers[k * width :]
             numbers.extend(_values(row))
@@ -150,18 +152,12 @@ def _read_below(
     return _Table(source, delimiter, first, below, words)
 
 
-def _number(text: str) -> float:
-    if "_" in text:  # which Python takes for a number
-        raise ValueError
-    return float(text)
-
-
 def _is_number(text: str) -> bool:
     try:
-        _number(text)
+        float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
 def _is_missing(text: str) -> bool:

@@ -99,8 +99,8 @@ def _step(step: Step) -> dict[str, Any]:
         "mean_perplexity": float(step.perplexity.mean()),
         "most_perplexity": float(step.perplexity.max()),
         "eigenvalues": step.eigenvalues.tolist(),
-        "embedding": encode_array(step.embedding, "f4"),
-        "potential": encode_array(step.potential, "f4"),
+        "embedding": encode_array(step.embedding, "f4", "the embedding"),
+        "potential": encode_array(step.potential, "f4", "the potential"),
         "perplexity": encode_array(step.perplexity, "f4"),
         "neighbors": encode_array(step.n_neighbors, "u4"),
         "verdict": _verdict(step.certificate),
@@ -218,16 +218,25 @@ def _float32(entries: Any) -> Any:
         return entries.astype(np.float32)
 
 
-def encode_array(array: Any, kind: str) -> dict[str, str]:
+def encode_array(array: Any, kind: str, name: str = "it") -> dict[str, str]:
     """Numbers of a type such as `"f4"` as base64 of their little-endian bytes, row by row.
+
+    Finite numbers that would be infinite in this type are an error that has their `name`.
 
     Examples
     --------
     >>> encode_array([1, 2], "u2")
     {'type': 'u2', 'base64': 'AQACAA=='}
     """
-    data = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
-    return {"type": kind, "base64": b64encode(data).decode("ascii")}
+    with np.errstate(over="ignore"):
+        data = np.ascontiguousarray(array, dtype=f"<{kind}")
+    if kind == "f4" and (np.isinf(data) & np.isfinite(array)).any():
+        raise InvalidInputError(
+            f"{name} has numbers up to {np.abs(array).max():.1g}, beyond the range of float32 "
+            "(3e+38)",
+            remedy="scale it",
+        )
+    return {"type": kind, "base64": b64encode(data.tobytes()).decode("ascii")}
 
 
 def python_lines(

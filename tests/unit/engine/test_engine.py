@@ -1,8 +1,12 @@
+import resource
 import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+import sparrot
 from sparrot.engine import Threads, available_memory, require_memory
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 
@@ -50,3 +54,15 @@ def test_memory_is_asked_for_before_it_is_taken():
         require_memory(1e18, what="too much", remedy="buy more")
     with pytest.raises(NotEnoughMemoryError, match=r"needs about 2 MB, and 0.5 MB are available"):
         require_memory(2e6, what="little", remedy="allow more", max_memory=5e5)
+
+
+def test_a_limit_of_the_process_counts_as_memory():
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000, before[1]))
+    try:
+        assert 0 < available_memory() <= 300_000_000
+        with pytest.raises(NotEnoughMemoryError, match=r"newton.* needs about"):
+            sparrot.qot(np.random.default_rng(0).standard_normal((8000, 2)), 0.1, solver="newton")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

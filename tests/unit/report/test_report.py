@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import sparrot
+from sparrot.errors import InvalidInputError
 from sparrot.report._page import encode_array, encode_columns, encode_json
 
 HOSTILE = [
@@ -202,6 +203,21 @@ def test_a_layout_with_a_hole_is_left_out_and_the_page_says_so(summary):
     assert [layout["name"] for layout in data["layouts"]] == ["plane"]
     (note,) = data["notes"]
     assert note.startswith("layout X_umap is left out: it contains NaN at row 3, column 1")
+
+
+def test_a_layout_beyond_float32_is_left_out_by_name(summary):
+    huge = X[:, :2] * 1e39
+    page = sparrot.report.render(summary, layouts={"X_far": huge, "plane": X[:, :2] * 1e37})
+    data = content(page)
+    assert [layout["name"] for layout in data["layouts"]] == ["plane"]
+    (note,) = data["notes"]
+    assert note.startswith("layout X_far is left out: it has numbers up to 3e+39, beyond the range")
+
+
+def test_a_potential_beyond_float32_is_refused_by_name():
+    far = sparrot.summarize(X * 1e25, each_side=1)
+    with pytest.raises(InvalidInputError, match=r"the potential has numbers .* beyond the range"):
+        sparrot.report.render(far)
 
 
 def test_many_integers_are_numbers_and_too_many_names_are_no_color():
