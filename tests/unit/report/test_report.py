@@ -207,7 +207,7 @@ def test_a_layout_with_a_hole_is_left_out_and_the_page_says_so(summary):
 
 def test_a_layout_beyond_float32_is_left_out_by_name(summary):
     huge = X[:, :2] * 1e39
-    page = render(summary, layouts={"X_far": huge, "plane": X[:, :2] * 1e37})
+    page = rendered(summary, layouts={"X_far": huge, "plane": X[:, :2] * 1e37})
     data = content(page)
     assert [layout["name"] for layout in data["layouts"]] == ["plane"]
     (note,) = data["notes"]
@@ -217,7 +217,7 @@ def test_a_layout_beyond_float32_is_left_out_by_name(summary):
 def test_a_potential_beyond_float32_is_refused_by_name():
     far = sparrot.summarize(X * 1e25, each_side=1)
     with pytest.raises(InvalidInputError, match=r"the potential has numbers .* beyond the range"):
-        render(far)
+        rendered(far)
 
 
 def test_many_integers_are_numbers_and_too_many_names_are_no_color():
