@@ -51,10 +51,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = folder / f"{named.stem}{named.suffix.lower()}"
     try:
         yield temporary
+        with temporary.open("r+b") as written:
+            os.fsync(written.fileno())  # some disks are found to be full only now
         if target.exists():
             temporary.chmod(S_IMODE(target.stat().st_mode))
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())  # some disks are found to be full only now
         os.replace(temporary, target)
     except OSError as error:
         about_us = error.filename in (temporary, str(temporary))

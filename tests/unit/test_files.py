@@ -62,7 +62,7 @@ def test_where_nothing_can_be_written_the_name_that_was_given_is_in_the_error(tm
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o644, 0o664])
 def test_a_file_keeps_the_mode_of_the_one_that_it_replaces(tmp_path, mode):
     target = tmp_path / "a.txt"
     target.touch()

@@ -76,10 +76,11 @@ class _SingleThreadedBlas:
 
     def release(self) -> None:
         with self._lock:
-            self._users -= 1
+            self._users = max(0, self._users - 1)  # a fork counts from zero within a call
             if self._users == 0 and self._holder is not None:
                 self._over.set()
                 self._holder.join()
+                self._holder = None
 
 
 def _hold(held: Event, over: Event) -> None:

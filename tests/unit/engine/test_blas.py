@@ -100,8 +100,11 @@ def test_a_forked_process_begins_anew():
             child = os.fork()
             if not child:
                 with Threads(1):
-                    os._exit(blas() != {1})
-            assert os.waitpid(child, 0)[1] == 0
+                    first = blas()
+        if not child:
+            with Threads(1):
+                os._exit((first, blas()) != ({1}, {1}))
+        assert os.waitpid(child, 0)[1] == 0
         assert blas() == {2}
     """)
 
