@@ -19,7 +19,7 @@ from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
 from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
-from sparrot.ot._solve import make_method
+from sparrot.ot._solve import dense_instead, make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
 MIN_NEIGHBORS = 5.0  # of every row, wherever a floor is chosen for the user
@@ -40,6 +40,7 @@ _STRIDE = 3.0  # longest step of a search, in log eps
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
 _MAX_SOLVES = 60  # in one search
+_FITS_DENSE = 10_000  # points whose n x n matrix fits into most memories
 _AT_THE_FLOOR = 1e3  # times the rounding of row sums: no further down from there
 
 
@@ -119,6 +120,11 @@ class EpsilonPath:
         start = self._predicted(np.log(eps))
         tol = self._options.tol if tol is None else tol
         solution = self._method.solve(eps, start, tol, floor)
+        if not solution.converged:
+            dense = dense_instead(self._method, self._problem, self._options, self._run)
+            if dense is not None:
+                self._method = dense
+                solution = dense.solve(eps, None, tol, floor)
         self.n_solves += 1
         if not solution.converged:
             raise _not_converged(solution, self._options)
@@ -373,6 +379,8 @@ def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
         remedy = ["drop far points", "raise {tol}"]
     else:
         remedy = ["raise {max_iter} or {tol}"]
+        if solution.method == "active-set" and solution.problem.n <= _FITS_DENSE:
+            remedy.insert(0, "take {solver='newton'}")
         if options.search != "exact":
             remedy.append("give an approximate search more {neighbors}")
     if solution.problem.cost.is_relative:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sparrot.cost import SMALL
 from sparrot.engine import Run
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
@@ -43,6 +43,24 @@ def make_method(problem: AnyProblem, options: Options, run: Run) -> Method[Any]:
     elif name == "active-set" and _is_approximate(problem, options):
         name = "approximate-active-set"
     return METHODS[name](problem, options, run)
+
+
+def dense_instead(
+    method: Method[Any], problem: AnyProblem, options: Options, run: Run
+) -> Method[Any] | None:
+    """Dense Newton in the place of an active set that gave up.
+
+    It comes down from easy problems whatever the points are like, and looks at all pairs. None
+    where the active set was asked for by name, or the n x n matrix does not fit.
+    """
+    if method.name != ActiveSet.name or options.method != "auto" or options.max_iter is not None:
+        return None
+    try:
+        dense = METHODS[DenseNewton.name](problem, options, run)
+    except NotEnoughMemoryError:
+        return None
+    _LOG.info("the active set did not converge; on with dense Newton on %d points", problem.n)
+    return dense
 
 
 def solve(problem: AnyProblem, run: Run, options: Options | None = None) -> Solution:

@@ -1,5 +1,7 @@
 """One table of solvers and problems."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from problems import CLOUDS, assert_optimal, half_squared, manufactured, points
 from sparrot.cost import PointCost
 from sparrot.engine import Run
 from sparrot.ot import METHODS, SOLVERS, EntropicRegularizer, Options, Problem, solve
+from sparrot.ot._active_set import ActiveSet
 
 
 @pytest.mark.parametrize("solver", SOLVERS[1:])
@@ -175,3 +178,50 @@ def test_an_eps_below_all_rounding_is_an_error_that_says_so_and_no_warning(build
 def test_an_entropic_plan_with_hardly_any_eps_warns_of_nothing():
     W = sparrot.eot(points("gaussian", 200), 1e-30).matrix
     assert np.abs(W.sum(axis=1) - 1).max() <= 1e-8
+
+
+def _half_equal(rng):
+    X = rng.standard_normal((1800, 5))
+    X[:900] = X[0]
+    return X
+
+
+def _tenth_twice(rng):
+    X = rng.standard_normal((1800, 5))
+    X[:180] = X[180:360]
+    return X
+
+
+def _of_all_scales(rng):
+    return rng.standard_normal((1800, 5)) * 10 ** rng.uniform(-2, 2, size=(1800, 1))
+
+
+@pytest.mark.parametrize(
+    ("points", "scale"),
+    [
+        (_half_equal, {"eps": 1e-4}),
+        (_tenth_twice, {"eps": 1e-4}),
+        (_of_all_scales, {"eps": 1e-3}),
+    ],
+)
+def test_the_active_set_solves_points_that_repeat_or_differ_in_scale(points, scale):
+    X = points(np.random.default_rng(0))
+    a = sparrot.qot(X, **scale, solver="active-set")
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+
+
+def test_dense_newton_takes_over_where_the_active_set_gives_up(monkeypatch):
+    monkeypatch.setattr(ActiveSet, "solve", _gives_up(ActiveSet.solve))
+    X = np.random.default_rng(0).standard_normal((1600, 4))
+    a = sparrot.qot(X)
+    assert a.solver == "newton"
+    assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
+    with pytest.raises(sparrot.NotConvergedError, match="take solver='newton'"):
+        sparrot.qot(X, solver="active-set")
+
+
+def _gives_up(solve):
+    def solved(*args, **kwargs):
+        return replace(solve(*args, **kwargs), converged=False)
+
+    return solved
