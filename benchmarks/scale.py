@@ -6,6 +6,7 @@ data is read from the folder named by SPARROT_DATA (default ../shared/data).
 
     python benchmarks/scale.py                     # the table of docs/benchmarks.md
     python benchmarks/scale.py --large             # and the sets of half a million points and more
+    python benchmarks/scale.py --floors            # a floor on rows, against none
     python benchmarks/scale.py --growth growth.png # time and memory against n, with exponents
 """
 
@@ -160,6 +161,26 @@ def table(lines: list) -> None:
             show(title, name, seconds, unit, megabytes, said)
 
 
+FLOORS = [
+    ("Gaussian 25,000 x 250", "gaussian"),
+    ("MNIST 70,000 x 50 PC", "mnist_50"),
+]
+
+
+def floors(lines: list) -> None:
+    """Seconds with a floor on rows, as multiples of those without at eps = 1, best of two."""
+    print(f"{'':26}{'':24}{'seconds':>9}{'x plain':>9}{'MB':>8}  ")
+    for title, make in lines:
+        unit = None
+        for arguments in ({}, {"min_neighbors": 5}, {"n_neighbors": 15}):
+            found = [in_own_process(run, "sparrot", make, arguments) for _ in range(2)]
+            seconds, megabytes, told = min(found)
+            unit = unit or seconds
+            name = " ".join(f"{key}={value}" for key, value in arguments.items()) or "plain"
+            line = f"{title:26}{name:24}{seconds:>9.2f}{seconds / unit:>9.2f}{megabytes:>8.0f}  "
+            print(line + told, flush=True)
+
+
 def show(title: str, name: str, seconds: float, unit: float, megabytes: float, said: str) -> None:
     line = f"{title:26}{name:24}{seconds:>9.2f}{seconds / unit:>13.2f}{megabytes:>8.0f}  {said}"
     print(line, flush=True)
@@ -218,6 +239,7 @@ def draw(lines: dict[str, list[tuple[int, float, float]]], path: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", action="store_true", help="half a million points and more")
+    parser.add_argument("--floors", action="store_true", help="a floor on rows, against none")
     parser.add_argument("--growth", metavar="FIGURE", help="draw time and memory against n")
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest n of --growth")
     parser.add_argument("--only", default="", help="part of the name of a data set")
@@ -225,11 +247,12 @@ def main() -> None:
     if options.growth:
         growth(options.growth, options.largest)
         return
-    lines = [line for line in (LARGE if options.large else TABLE) if options.only in line[0]]
+    lines: list = FLOORS if options.floors else LARGE if options.large else TABLE
+    lines = [line for line in lines if options.only in line[0]]
     missing = [line[0] for line in lines if line[1] not in ("gaussian", "branches")]
     if missing and not DATA.is_dir():
         sys.exit(f"{', '.join(missing)} need the data folder: set SPARROT_DATA")
-    table(lines)
+    (floors if options.floors else table)(lines)
 
 
 if __name__ == "__main__":
