@@ -1,3 +1,5 @@
+"""C-transforms, and which pairs may carry mass."""
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
