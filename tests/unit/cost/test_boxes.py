@@ -40,7 +40,7 @@ def test_boxes_rule_out_no_pair_in_reach(name, dtype, reach):
         assert np.isin(needed, columns).all()
 
 
-def test_a_pair_just_in_reach_of_a_far_centre_is_kept():
+def test_a_pair_just_in_reach_of_a_far_center_is_kept():
     """Rounded coordinates may be farther apart than the points; the bound allows for it."""
     x = np.random.default_rng(0).standard_normal((2 * LEAF, 3))
     x[:, 0] += 3000
