@@ -30,15 +30,11 @@ from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
-from sparrot.ot._ctransform import Reference, c_transform, c_transform_over, rough_c_transform
-from sparrot.ot._dual import DenseDual, SparseDual
+from sparrot.ot._ctransform import Reference, c_transform, rough_c_transform
+from sparrot.ot._dual import DenseDual, RestrictedDual, SparseDual
 from sparrot.ot._floor import (
     SparseFloorDual,
     at_other_eps,
-    floor_certificate,
-    solve_floor,
-    sweep,
-    transform_over,
 )
 from sparrot.ot._newton import ON_THE_WAY, NewtonResult, newton
 from sparrot.ot._problem import (
@@ -293,25 +289,25 @@ class Ceilings:
         while True:
             rounds += 1
             dual = self._dual(problem, slack)
-            result, over = self._newton(dual, u, max(tol, _CEILING_TOL), budget)
-            if len(over) == 0 and tol < _CEILING_TOL and result.error <= _CEILING_TOL:
-                result, over = self._newton(dual, result.u, tol, budget)
-            assert self._support is not None
+            for aim in (max(tol, _CEILING_TOL), tol):
+                result = dual.solve(u, aim, budget.left, self._reporter(budget))
+                budget.spend(result)
+                u, over = result.u, dual.over(result.u)
+                self._e = self._e if dual.e is None else dual.e
+                if aim == tol or len(over) or result.error > _CEILING_TOL:
+                    break
             if self._keep is not None:
                 self._keep(State(result.u, self._r, self._pairs))
             stuck = budget.left <= 0 or result.error > max(tol, _CEILING_TOL)
             if len(over) == 0 or stuck or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0)
-            del dual  # and its support, before there is another
             u = np.minimum(result.u, self._r)
+            near = dual.transform_over(u, over)
+            del dual  # and its arrays, before there is another
             strikes[over] += 1  # who sticks out again and again rises ever faster
             slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
             # Rows that stick out go above their c-transform against all points; others come down,
             # but not while rows only come near a solution.
-            if problem.floor is None:
-                near = c_transform_over(self._support, over, u, problem.regularizer, self._run)
-            else:
-                near, _ = transform_over(self._support, over, u, self._e, problem, self._run)
             near = np.where(np.isfinite(near), near, u[over] + slack[over])
             v, _ = self._c_transform(over, Reference.whole(problem, u, self._e), near)
             r = np.minimum(self._r, u + slack) if result.history else self._r.copy()
@@ -322,21 +318,19 @@ class Ceilings:
         """Go on from ceilings and pairs that were found for the same points."""
         self._r, self._pairs, self._support = state.r, state.pairs, None
 
-    def _dual(self, problem: SparseProblem, slack: FloatArray) -> SparseDual | SparseFloorDual:
+    def _dual(self, problem: SparseProblem, slack: FloatArray) -> RestrictedDual:
         """The problem restricted to the support, which is built if need be."""
         if self._support is None:
             self._support = Support.of(self._pairs, self._cost.n)
             self._pairs = self._support.pairs  # the same, in order
         # A ghost that took all the mass of its row would let it out by a tenth of its slack.
         if problem.floor is not None:
-            return SparseFloorDual(self._support, self._r, 10 / slack, problem, self._run)
+            return SparseFloorDual(self._support, self._r, 10 / slack, problem, self._e, self._run)
         stiffness = 10 * problem.regularizer.mass / slack
         return SparseDual(self._support, self._r, stiffness, problem.regularizer, self._run)
 
-    def _newton(
-        self, dual: SparseDual | SparseFloorDual, u: FloatArray, tol: float, budget: Budget
-    ) -> tuple[NewtonResult, IntArray]:
-        """Solve on the support; also the rows whose potentials stick out of their ceilings."""
+    def _reporter(self, budget: Budget) -> Callable[[int, float], None]:
+        """Tells of the progress of Newton, whose steps are counted from those before it on."""
         before = len(budget.history)
 
         def report(step: int, error: float) -> None:
@@ -346,42 +340,25 @@ class Ceilings:
                 marginal_error=error, n_pairs=len(self._pairs),
             )  # fmt: skip
 
-        if isinstance(dual, SparseFloorDual):
-            u, self._e = sweep(dual, u, self._e)
-            over = np.flatnonzero((u > self._r) | dual.too_few).astype(np.int32)
-            if len(over):  # Newton would be in vain
-                return NewtonResult(u, 0.0, ()), over
-            result, self._e = solve_floor(dual, u, self._e, tol, budget.left, report)
-        else:
-            result = newton(dual, u, tol, budget.left, report)
-        budget.spend(result)
-        return result, np.flatnonzero(result.u > self._r).astype(np.int32)
+        return report
 
     def _solution(
         self,
         problem: SparseProblem,
-        dual: SparseDual | SparseFloorDual,
+        dual: RestrictedDual,
         result: NewtonResult,
         certified: bool,
     ) -> Solution:
         """Ceilings that hold are the certificate; where one does not, the violation is unknown."""
-        floor = isinstance(dual, SparseFloorDual)
-        if isinstance(dual, SparseFloorDual):
-            plan = dual.plan(result.u, self._e)
-        else:
-            plan = dual.plan(result.u)
+        plan = dual.plan(result.u)
         certificate = Certificate(
             marginal_error=marginal_error(plan),
             violation=0.0 if certified else np.inf,
             pairs_checked=problem.n_pairs if certified else 0,
             exact=certified,
         )
-        if floor:
-            certificate = floor_certificate(certificate, problem, plan, self._e)
-        return Solution(
-            problem, result.u, plan, certificate, result.history, certified,
-            e=self._e if floor else None,
-        )  # fmt: skip
+        certificate = dual.certify(certificate, plan)
+        return Solution(problem, result.u, plan, certificate, result.history, certified, e=dual.e)
 
     def _move(self, r: FloatArray) -> None:
         """Go from S(old r) to S(r): screen the rows that rise, drop the pairs that fall out.

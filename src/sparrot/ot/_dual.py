@@ -13,10 +13,9 @@ regularizer (g(s) = s, m = eps) A is an adjacency matrix and D + A a signless La
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,43 +23,12 @@ from scipy.sparse import csr_array
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.ot._ctransform import c_transform_over, transform_scores
-from sparrot.ot._problem import PowerRegularizer, compressed
+from sparrot.ot._newton import DualState, NewtonResult, newton
+from sparrot.ot._problem import Certificate, PowerRegularizer, compressed
 from sparrot.ot._screening import Support
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
-
-
-@dataclass(frozen=True, slots=True)
-class DualState:
-    """The dual at one potential.
-
-    Attributes
-    ----------
-    value : Phi(u).
-    gradient : F(u).
-    diagonal : D.
-    adjacency : the map `x -> A x`; valid until the dual is evaluated elsewhere.
-    """
-
-    value: float
-    gradient: FloatArray
-    diagonal: FloatArray
-    adjacency: Callable[[FloatArray], FloatArray]
-
-
-class Dual(Protocol):
-    """What Newton's method asks of a dual problem."""
-
-    @property
-    def mass(self) -> float:
-        """What the marginal error is relative to."""
-
-    def state(self, u: FloatArray) -> DualState:
-        """Value, gradient and Hessian at u."""
-
-    def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
-        """For some rows, the v that solves `sum_j g([v + u_j - C_ij]_+) = mass`."""
 
 
 class DenseDual:
@@ -110,14 +78,58 @@ class DenseDual:
         return transform_scores(u - self._C[rows], self._regularizer, self.mass)
 
 
-class SparseDual:
+class RestrictedDual(ABC):
     """The dual over a support, with ceilings that potentials may pass only a little.
 
     Where a row's ceiling leaves it too few pairs, the restricted problem has no solution: the
     potential of the row would rise without end. So each row has a ghost partner of its own, which
     takes the mass `stiffness_i [u_i - r_i]_+`. Ghosts make every restricted problem solvable, and
     where no potential passes its ceiling they take nothing and the solution is the true one.
+
+    Attributes
+    ----------
+    e : the multipliers of a floor on rows, if there is one.
     """
+
+    e: FloatArray | None = None
+
+    def __init__(
+        self, support: Support, ceiling: FloatArray, stiffness: FloatArray, run: Run
+    ) -> None:
+        self._support = support
+        self._ceiling = ceiling
+        self._stiffness = stiffness
+        self._run = run
+        n, n_entries = len(ceiling), len(support.indices)
+        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
+        self._active = np.empty(n_entries, np.int32)
+        self._degree = np.empty(n, np.int64)
+
+    @abstractmethod
+    def solve(
+        self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
+    ) -> NewtonResult:
+        """Minimize from u."""
+
+    def over(self, u: FloatArray) -> IntArray:
+        """The rows whose potentials stick out of their ceilings."""
+        return np.flatnonzero(u > self._ceiling).astype(np.int32)
+
+    @abstractmethod
+    def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
+        """The c-transforms of some rows over the support, whatever their ceilings."""
+
+    @abstractmethod
+    def plan(self, u: FloatArray) -> csr_array:
+        """The plan over the support, zeros dropped."""
+
+    def certify(self, certificate: Certificate, plan: csr_array) -> Certificate:
+        """The certificate of a plan, with what this problem asks for in addition."""
+        return certificate
+
+
+class SparseDual(RestrictedDual):
+    """The dual of a problem without a floor."""
 
     def __init__(
         self,
@@ -127,18 +139,17 @@ class SparseDual:
         regularizer: PowerRegularizer,
         run: Run,
     ) -> None:
+        super().__init__(support, ceiling, stiffness, run)
         self.mass = regularizer.mass
-        self._support = support
-        self._ceiling = ceiling
-        self._stiffness = stiffness
         self._regularizer = regularizer
-        self._run = run
-        n, n_entries = len(ceiling), len(support.indices)
-        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
-        self._active = np.empty(n_entries, np.int32)
-        self._weight = np.empty(0 if regularizer.linear else n_entries)
-        self._degree = np.empty(n, np.int64)
-        self._sums = np.empty((3, n))  # of entries, of their integrals, of their slopes
+        self._weight = np.empty(0 if regularizer.linear else len(support.indices))
+        self._sums = np.empty((3, len(ceiling)))  # of entries, of their integrals, of their slopes
+
+    def solve(
+        self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
+    ) -> NewtonResult:
+        """By Newton."""
+        return newton(self, u, tol, max_iter, report)
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows."""
@@ -198,8 +209,12 @@ class SparseDual:
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """Over the support, but no higher than a ghost alone would lift the row."""
-        v = c_transform_over(self._support, rows, u, self._regularizer, self._run)
+        v = self.transform_over(u, rows)
         return np.minimum(v, self._ceiling[rows] + self.mass / self._stiffness[rows])
+
+    def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
+        """The c-transforms of some rows over the support; infinite for a row without any pair."""
+        return c_transform_over(self._support, rows, u, self._regularizer, self._run)
 
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `g(s_ij) / m` over the support, zeros dropped."""

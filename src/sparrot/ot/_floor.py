@@ -33,8 +33,8 @@ from scipy.sparse import csr_array
 
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.engine import Run
-from sparrot.ot._dual import DenseDual
-from sparrot.ot._newton import NewtonResult
+from sparrot.ot._dual import DenseDual, RestrictedDual
+from sparrot.ot._newton import ARMIJO, LEAST_DELTA, SHORTEST, NewtonResult, adapted
 from sparrot.ot._problem import (
     Certificate,
     QuadraticRegularizer,
@@ -45,16 +45,11 @@ from sparrot.ot._problem import (
 )
 from sparrot.ot._screening import Support
 
-_SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 _TRANSFORM_ROWS = 256  # rows of a block
 _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come near
 _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
-_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-1  # added to the diagonal, as a share of it
-_TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
-_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors
-_ARMIJO = 1e-4
-_SHORTEST = 2.0**-30
+_MOST_DELTA = 1e-1  # added to the diagonal, as a share of it
 _MAX_CG = 1000
 _MAX_SOLVES = 3  # of the system for one step
 _PATIENCE = 100  # steps within which the error must fall,
@@ -152,10 +147,7 @@ def solve_floor(
         if found is None:  # rounding: no step of any length improves
             break
         u, e, state, length = found
-        if length < _TOO_LONG:
-            delta = min(delta * _DELTA_UP, _MOST_DELTA)
-        elif length >= 1:
-            delta = max(delta * _DELTA_DOWN, _LEAST_DELTA)
+        delta = adapted(delta, length, _MOST_DELTA)
     return NewtonResult(best[0], least, tuple(history)), best[1]
 
 
@@ -180,7 +172,7 @@ def sweep(
 
 def _damping(state: FloorState) -> float:
     """The delta to begin with: the worse the start, the larger."""
-    return float(np.clip(state.error / 10, _LEAST_DELTA, _MOST_DELTA))
+    return float(np.clip(state.error / 10, LEAST_DELTA, _MOST_DELTA))
 
 
 def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
@@ -256,11 +248,11 @@ def _line_search(
         slope = _slope(state, step)
     rounding = 1e-14 * (abs(state.value) + float(np.abs(u).sum()))
     t = 1.0
-    while t >= _SHORTEST:
+    while t >= SHORTEST:
         v, f = u + t * step[0], e + t * step[1]
         there = dual.state(v, f)
         flat = abs(there.value - state.value) <= rounding
-        if there.value <= state.value + _ARMIJO * t * slope or (flat and there.error < state.error):
+        if there.value <= state.value + ARMIJO * t * slope or (flat and there.error < state.error):
             break
         t /= 2
     else:
@@ -328,8 +320,8 @@ class DenseFloorDual:
         return csr_array((w, s.indices, s.indptr), shape=s.shape)
 
 
-class SparseFloorDual:
-    """The dual over a support, with ghosts above its ceilings as in `SparseDual`."""
+class SparseFloorDual(RestrictedDual):
+    """The dual over a support, from multipliers e on, which it keeps."""
 
     def __init__(
         self,
@@ -337,25 +329,30 @@ class SparseFloorDual:
         ceiling: FloatArray,
         stiffness: FloatArray,
         problem: SparseProblem,
+        e: FloatArray,
         run: Run,
     ) -> None:
         assert problem.floor is not None
-        self._support = support
-        self._ceiling = ceiling
-        self._stiffness = stiffness
+        super().__init__(support, ceiling, stiffness, run)
+        self.e: FloatArray = e
         self._problem = problem
         self._eps, self._k = problem.regularizer.mass, problem.floor
-        self._run = run
-        n, n_entries = len(ceiling), len(support.indices)
-        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
-        self._active = np.empty(n_entries, np.int32)
-        self._w, self._h = np.empty(n_entries), np.empty(n_entries)
-        self._degree = np.empty(n, np.int64)
+        self._w, self._h = np.empty(len(support.indices)), np.empty(len(support.indices))
 
-    @property
-    def too_few(self) -> BoolArray:
-        """Rows with fewer pairs than their floor: only a ghost could take the rest."""
-        return np.diff(self._support.indptr) < self._k
+    def solve(
+        self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
+    ) -> NewtonResult:
+        """By sweeps, and by Newton unless these show that it would be in vain."""
+        u, self.e = sweep(self, u, self.e)
+        if len(self.over(u)):
+            return NewtonResult(u, 0.0, ())
+        result, self.e = solve_floor(self, u, self.e, tol, max_iter, report)
+        return result
+
+    def over(self, u: FloatArray) -> IntArray:
+        """Also the rows with fewer pairs than their floor: only a ghost could take the rest."""
+        too_few = np.diff(self._support.indptr) < self._k
+        return np.flatnonzero((u > self._ceiling) | too_few).astype(np.int32)
 
     def state(self, u: FloatArray, e: FloatArray) -> FloorState:
         """Evaluate by blocks of rows."""
@@ -405,9 +402,17 @@ class SparseFloorDual:
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
         return np.minimum(v, highest), np.where(v <= highest, f, e[rows])
 
-    def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
+    def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
+        """The c-transforms of some rows over the support; infinite where pairs are too few."""
+        return transform_over(self._support, rows, u, self.e, self._problem, self._run)[0]
+
+    def certify(self, certificate: Certificate, plan: csr_array) -> Certificate:
+        """With the floors."""
+        return floor_certificate(certificate, self._problem, plan, self.e)
+
+    def plan(self, u: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij` over the support, zeros dropped."""
-        self.state(u, e)
+        self.state(u, self.e)
         starts = np.cumsum(self._degree) - self._degree
         kept = np.repeat(self._support.indptr[:-1] - starts, self._degree)
         kept += np.arange(len(kept))

@@ -29,8 +29,7 @@ from sparrot._validation import (
 )
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._ctransform import transform_scores
-from sparrot.ot._dual import DualState
-from sparrot.ot._newton import EASY, ON_THE_WAY, NewtonResult, newton
+from sparrot.ot._newton import EASY, ON_THE_WAY, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, QuadraticRegularizer
 
 _WARM_UP = 50  # steps of Sinkhorn before Newton in any case

@@ -16,22 +16,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from sparrot._types import FloatArray
-from sparrot.ot._dual import Dual, DualState
+from sparrot._types import FloatArray, IntArray
 
 EASY = 0.1  # relative eps above which Newton starts well from anywhere
 ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
-_LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
+LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
 _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors,
 _SHORT_STEPS = 10  # for so many steps without progress
-_ARMIJO = 1e-4
-_SHORTEST, _LONGEST = 2.0**-30, 2.0**30
+ARMIJO = 1e-4
+SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
 _BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps
+
+
+@dataclass(frozen=True, slots=True)
+class DualState:
+    """The dual at one potential.
+
+    Attributes
+    ----------
+    value : Phi(u).
+    gradient : F(u).
+    diagonal : D.
+    adjacency : the map `x -> A x`; valid until the dual is evaluated elsewhere.
+    """
+
+    value: float
+    gradient: FloatArray
+    diagonal: FloatArray
+    adjacency: Callable[[FloatArray], FloatArray]
+
+
+class Dual(Protocol):
+    """What Newton's method asks of a dual problem."""
+
+    @property
+    def mass(self) -> float:
+        """What the marginal error is relative to."""
+
+    def state(self, u: FloatArray) -> DualState:
+        """Value, gradient and Hessian at u."""
+
+    def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
+        """For some rows, the v that solves `sum_j g([v + u_j - C_ij]_+) = mass`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +90,7 @@ def newton(
     state = dual.state(u)
     best, least = u, np.inf
     history: list[float] = []
-    delta = _LEAST_DELTA
+    delta = LEAST_DELTA
     progressed = 0  # the step at which the error was last better by a good part
     while True:
         error = _error(dual, state)
@@ -79,13 +111,13 @@ def newton(
             state = dual.state(u)
             continue
         if len(history) > progressed + _SHORT_STEPS:
-            delta = _LEAST_DELTA
+            delta = LEAST_DELTA
         step = _direction(state, error, delta)
         found = _line_search(dual, u, state, step)
         if found is None:  # rounding: no step of any length improves
             break
         u, state, length = found
-        delta = _adapted(delta, length)
+        delta = adapted(delta, length)
     return NewtonResult(best, least, tuple(history))
 
 
@@ -93,11 +125,11 @@ def _error(dual: Dual, state: DualState) -> float:
     return float(np.abs(state.gradient).max()) / dual.mass
 
 
-def _adapted(delta: float, length: float) -> float:
+def adapted(delta: float, length: float, most: float = _MOST_DELTA) -> float:
     """The next delta, after a step that was taken at some part of its length."""
     if length < _TOO_LONG:
-        return min(delta * _DELTA_UP, _MOST_DELTA)
-    return max(delta * _DELTA_DOWN, _LEAST_DELTA) if length >= 1 else delta
+        return min(delta * _DELTA_UP, most)
+    return max(delta * _DELTA_DOWN, LEAST_DELTA) if length >= 1 else delta
 
 
 def _direction(state: DualState, error: float, delta: float) -> FloatArray:
@@ -136,7 +168,7 @@ def _line_search(
     slope = float(state.gradient @ step)
     rounding = 1e-14 * (abs(state.value) + dual.mass * float(np.abs(u).sum()))
     t = 1.0
-    while t >= _SHORTEST:
+    while t >= SHORTEST:
         there = u + t * step
         trial = dual.state(there)
         slope_there = float(trial.gradient @ step)
@@ -150,7 +182,7 @@ def _line_search(
                 there, trial, t = further, longer, 2 * t
             return there, trial, t
         gain = state.value - trial.value
-        if gain >= max(-_ARMIJO * t * slope, rounding):
+        if gain >= max(-ARMIJO * t * slope, rounding):
             return there, trial, t
         if abs(gain) <= rounding and slope_there <= -slope / 2:
             return there, trial, t

@@ -23,8 +23,7 @@ from scipy.special import logsumexp
 
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
-from sparrot.ot._dual import DualState
-from sparrot.ot._newton import EASY, ON_THE_WAY, newton
+from sparrot.ot._newton import EASY, ON_THE_WAY, DualState, newton
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
