@@ -36,7 +36,7 @@ from sparrot.ot._floor import (
     SparseFloorDual,
     at_other_eps,
 )
-from sparrot.ot._newton import ON_THE_WAY, NewtonResult, newton
+from sparrot.ot._newton import MAX_STEPS, ON_THE_WAY, ROUNDED, NewtonResult, newton
 from sparrot.ot._problem import (
     Certificate,
     Method,
@@ -49,8 +49,6 @@ from sparrot.ot._problem import (
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
 
 LOG = logging.getLogger("sparrot")
-MAX_STEPS = 2000
-ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounded once more
 _CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next

@@ -23,8 +23,6 @@ from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import (
     LARGEST_PART,
     LOG,
-    MAX_STEPS,
-    ROUNDED,
     Budget,
     Ceilings,
     Guess,
@@ -35,6 +33,7 @@ from sparrot.ot._active_set import (
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
 from sparrot.ot._dual import SparseDual
 from sparrot.ot._floor import transform_over
+from sparrot.ot._newton import MAX_STEPS, ROUNDED
 from sparrot.ot._problem import Certificate, Options, Solution, SparseProblem, number_of_pairs
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
 

@@ -26,7 +26,7 @@ from sparrot.ot._floor import (
     sweep,
     uniform_solution,
 )
-from sparrot.ot._newton import EASY, ON_THE_WAY, newton
+from sparrot.ot._newton import EASY, MAX_STEPS, ON_THE_WAY, ROUNDED, newton
 from sparrot.ot._problem import (
     Certificate,
     Method,
@@ -38,7 +38,7 @@ from sparrot.ot._problem import (
     marginal_error,
 )
 
-_MAX_STEPS, _MAX_ROUNDS = 2000, 100_000
+_MAX_ROUNDS = 100_000  # of alternating projections
 _BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
 _SWEEPS = 5  # damped c-transforms before Newton where g is no line
 
@@ -65,8 +65,7 @@ class DenseMethod(Method[PowerRegularizer]):
         """Solve the problem at one eps, from potentials if there are any."""
         problem = self._problem.at(eps)
         dual = DenseDual(self._C, problem.regularizer, self._run)
-        # The sums of the finished plan are rounded once more.
-        u, history = self._find(problem, dual, start, tol * (1 - 1e-6))
+        u, history = self._find(problem, dual, start, ROUNDED * tol)
         plan = dual.plan(u)
         error = marginal_error(plan)
         certificate = Certificate(error, 0.0, problem.n_pairs, exact=True)
@@ -104,10 +103,10 @@ class DenseNewton(DenseMethod):
             plain = DenseDual(self._C, problem.regularizer, self._run)
             start = self._find(problem, plain, None, ON_THE_WAY)[0]
         dual = DenseFloorDual(self._C, problem, self._run)
-        max_steps = self._options.max_iter or _MAX_STEPS
+        max_steps = self._options.max_iter or MAX_STEPS
         eps = problem.regularizer.eps
         u, e = sweep(dual, start, at_other_eps(self._e, self._eps, eps))
-        result, e = solve_floor(dual, u, e, tol * (1 - 1e-6), max_steps, self._report)
+        result, e = solve_floor(dual, u, e, ROUNDED * tol, max_steps, self._report)
         plan = dual.plan(result.u, e)
         certificate = floor_certificate(
             Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True), problem, plan, e
@@ -121,7 +120,7 @@ class DenseNewton(DenseMethod):
     def _find(
         self, problem: SparseProblem, dual: DenseDual, start: FloatArray | None, tol: float
     ) -> Found:
-        max_steps = self._options.max_iter or _MAX_STEPS
+        max_steps = self._options.max_iter or MAX_STEPS
         u = self._cold_start(problem, dual, max_steps) if start is None else start
         result = newton(dual, u, tol, max_steps, self._report)
         return result.u, result.history
