@@ -29,7 +29,8 @@ PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well wi
 _ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
 _FLOOR_PRECISION, _FLOOR_TOL = 0.2, 1e-2  # and both where a floor follows
 _SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without,
-_SHARE_ON_THE_WAY = 0.3  # and one from which it is reached well
+_SHARE_OF_PAIRS = 0.5  # more for the least floors: rows of two neighbors are all but singular
+_SHARE_ON_THE_WAY = 0.3  # and one from which small shares are reached well
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
 _ABOVE = 0.05  # by which to begin too large, in log eps
@@ -191,8 +192,10 @@ class EpsilonPath:
         log_eps, _ = self._reach(target, log_eps, slope, _FLOOR_PRECISION, _FLOOR_TOL, floor=False)
         self._start, self._known = self._known[-1][1], []  # these say nothing of other eps
         eps = float(np.exp(log_eps))
-        self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
-        return self.at(_SHARE_OF_ROWS * eps)
+        share = float(np.interp(k, [2, 3], [_SHARE_OF_PAIRS, _SHARE_OF_ROWS]))
+        if share < _SHARE_ON_THE_WAY:
+            self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
+        return self.at(share * eps)
 
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
