@@ -36,12 +36,15 @@ class Cost(ABC):
     unit : what costs are counted in, in the units of the data: the mean cost, or one for a kernel.
     shift : (n,) the numbers h_i.
     points : (n, p) points behind the cost, None if it was given as a matrix.
+    is_squared_euclidean : whether costs are `|x_i - x_j|^2 / (2 unit)` of the points, which an
+        approximate search computes by a loop of its own.
     """
 
     n: int
     unit: float
     shift: FloatArray
     points: PointArray | None = None
+    is_squared_euclidean: bool = False
 
     @abstractmethod
     def products(

@@ -52,6 +52,8 @@ class PointCost(Cost):
         mapped from a file only what a tile needs is read.
     """
 
+    is_squared_euclidean = True
+
     def __init__(self, X: PointArray) -> None:
         self._center: FloatArray = X.mean(axis=0, dtype=np.float64)
         squares = np.concatenate(

@@ -58,6 +58,7 @@ class ApproximateActiveSet(SpatialMethod):
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         super().__init__(problem, options, run)
         log_estimate(self._problem, "approximate", 2 * _PAIRS_OF_A_POINT / problem.n, run)
+        assert problem.cost.is_squared_euclidean
         assert problem.cost.points is not None
         graph = neighbor_graph(problem.cost.points, options.neighbors, run)
         if self._order is not None:

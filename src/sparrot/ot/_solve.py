@@ -119,17 +119,18 @@ def _is_approximate(problem: AnyProblem, options: Options) -> bool:
     """Whether to search in a graph of neighbors: if some are given, or it is the faster way."""
     if options.search == "exact":
         return False
-    if options.search == "approximate":
-        if problem.cost.points is None:
-            raise InvalidInputError(
-                "'approximate' works for the metrics sqeuclidean and cosine; others have their "
-                "n x n matrix already",
-                parameter="search",
-                value=options.search,
-                remedy="use {search='exact'}",
-            )
-        if options.neighbors is not None:
-            return True
+    if not problem.cost.is_squared_euclidean:
+        if options.search == "auto":
+            return False
+        raise InvalidInputError(
+            "'approximate' is for squared Euclidean costs, those of the metrics sqeuclidean and "
+            "cosine",
+            parameter="search",
+            value=options.search,
+            remedy="use {search='exact'}",
+        )
+    if options.search == "approximate" and options.neighbors is not None:
+        return True
     products = problem.cost.n_products()
     _LOG.info(
         "search=%r is %s here: n^2 p = %.1e, and up to %.0e exact is the faster one",

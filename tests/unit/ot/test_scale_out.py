@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 import sparrot
 from problems import half_squared, points
 from sparrot.affinity._diagnostics import signs_of_poor_choice
-from sparrot.cost import PointCost
+from sparrot.cost import MatrixCost, PointCost, _metrics
 from sparrot.engine import Run
 from sparrot.ot import (
     Certificate,
@@ -113,7 +114,7 @@ def test_auto_is_exact_for_few_points_and_says_so(caplog):
         ({"search": "approximate", "neighbors": 7}, "must be a transformer"),
         (
             {"search": "approximate", "metric": "manhattan"},
-            "works for the metrics sqeuclidean and cosine",
+            "is for squared Euclidean costs, those of the metrics sqeuclidean and cosine",
         ),
         ({"search": "approximate", "solver": "newton"}, "looks at every pair"),
         ({"search": "approximate", "checkpoint": "a"}, "checkpoint is for an exact search"),
@@ -122,6 +123,28 @@ def test_auto_is_exact_for_few_points_and_says_so(caplog):
 def test_what_does_not_go_together_is_refused(arguments, message):
     with pytest.raises(sparrot.InvalidInputError, match=message):
         sparrot.qot(points("gaussian", 100), **arguments)
+
+
+class CityBlockCost(MatrixCost):
+    """A cost that has points, and is not squared Euclidean."""
+
+    def __init__(self, X):
+        super().__init__(cdist(X, X, "cityblock"))
+        self.points = X
+
+
+def test_an_approximate_search_is_refused_for_other_costs_of_points(monkeypatch):
+    X = points("gaussian", 300)
+    costs_to = lambda Y: lambda X: cdist(X, Y, "cityblock")  # noqa: E731
+    monkeypatch.setitem(_metrics._METRICS, "toy", _metrics._Metric(CityBlockCost, costs_to))
+    monkeypatch.setattr(solve, "_TOO_MANY_PRODUCTS", 0.0)
+    for neighbors in (None, few_neighbors()):
+        with pytest.raises(sparrot.InvalidInputError, match="is for squared Euclidean costs"):
+            sparrot.qot(X, 0.1, metric="toy", search="approximate", neighbors=neighbors)
+    a = sparrot.qot(X, 0.1, metric="toy", search="auto", solver="active-set")
+    assert a.certificate.exact
+    b = sparrot.qot(X, 0.1, metric="manhattan")
+    assert np.allclose(a.matrix.toarray(), b.matrix.toarray(), atol=1e-7)
 
 
 def test_the_estimator_passes_the_search_on():
