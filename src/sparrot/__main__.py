@@ -10,9 +10,9 @@ def command() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # while modules are loaded nothing has begun
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: os._exit(128 + number))
-    from sparrot.cli import run_process
+    from sparrot.cli import main
 
-    return run_process()
+    return main()
 
 
 if __name__ == "__main__":

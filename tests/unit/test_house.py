@@ -5,12 +5,16 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sparrot
 from house import MODULES, RANK, SOURCE, imported_rooms, room_of
+from sparrot.cli import main
 from walk import qot_of_4000_points, walk
 
 ROOT = Path(__file__).parents[2]
@@ -50,12 +54,43 @@ def test_the_walk_in_contributing_is_one_that_a_call_takes(qot_walk):
     assert qot_walk.passes(steps), f"no stack has all of {steps}: see python tests/walk.py"
 
 
+def names_of(tree):
+    """What a module or class defines at its top; of classes also `Class.name`."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        if isinstance(node, ast.ClassDef):
+            yield from (f"{node.name}.{name}" for name in names_of(node))
+
+
 def test_what_contributing_says_is_somewhere_is_there():
-    named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", CONTRIBUTING)
-    assert len(named) >= 10
-    for name, file in named:
-        text = (SOURCE / file).read_text(encoding="utf-8")
-        assert re.search(rf"^(def|class)? ?{name}\b", text, re.MULTILINE), f"{name} in {file}"
+    named = re.findall(r"((?:`[\w.]+`(?:,| and| or)? )+)in `([\w/]+\.py)`", CONTRIBUTING)
+    names = [(name, file) for several, file in named for name in re.findall("`(.*?)`", several)]
+    assert len(names) >= 25
+    assert ("Ceilings._solution", "ot/_active_set.py") in names
+    for name, file in names:
+        tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+        assert name in names_of(tree), f"{name} in {file}"
+
+
+def test_the_command_starts_where_contributing_says(capsys, monkeypatch, tmp_path):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["sparrot"].partition(":")
+    file = module.removeprefix("sparrot.").replace(".", "/") + ".py"
+    answer = next(line for line in CONTRIBUTING.splitlines() if "I type `sparrot embed`" in line)
+    steps = re.findall(r"`(\w+)` in `([\w/]+\.py)`", answer)
+    first, then, last = steps[:3]
+    assert first == (function, file)
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((20, 3)))
+    taken = walk(lambda: main(["embed", str(tmp_path / "points.npy"), "--jobs", "1"]))
+    assert taken.passes([then[::-1], last[::-1]]), taken.functions
+    assert "eigenvalues" in capsys.readouterr().out
+    monkeypatch.setattr("signal.signal", lambda *handler: None)
+    monkeypatch.setattr(f"sparrot.cli.{then[0]}", lambda: 7)
+    assert getattr(import_module(module), function)() == 7
 
 
 def test_importing_sparrot_loads_nothing_heavy():

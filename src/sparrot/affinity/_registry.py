@@ -18,7 +18,7 @@ from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
 from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, find_root
 
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 _ROWS_CHECKED = 16  # by `resume`
 _SAME = 1e-6  # of eps or of the largest cost: what points in float32 may err by
 
@@ -74,7 +74,7 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
         scale = chosen.default_scale(n)
         if scale and scale != {"perplexity": PERPLEXITY}:
             taken = ", ".join(f"{name} {value:g}" for name, value in scale.items())
-            _log.warning(
+            LOG.warning(
                 "%d points are too few for perplexity %g, the default: taking %s",
                 n,
                 PERPLEXITY,

@@ -34,21 +34,15 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns 0, or what `EXIT_CODES` explains."""
-    return _run(parse(arguments))
+    """Run a command; returns 0, or what `EXIT_CODES` explains.
 
-
-def run_process() -> int:
-    """The same for the command line of this process, which signals end at once."""
+    Without arguments it is the command line of this process, which signals then end at once.
+    """
     options: Namespace | None = None
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM) if arguments is None else ():
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: end_process(number, frame, options))
-    options = parse()
-    return _run(options)
-
-
-def _run(options: Namespace) -> int:
+    options = parse(arguments)
     try:
         with Session(options) as session:
             import_module(f"sparrot.cli.{options.command}").run(options, session)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
 _COLUMNS = {"claim": 40, "paper": 16, "ours": 34, "verdict": 13}  # and their widths
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 
 def add_parser(commands: Any) -> None:
@@ -100,7 +100,7 @@ def _reporter(name: str, session: Session) -> Report:
 
     def report(unit: str, done: int, total: int) -> None:
         session.stage(f"{name}: {done} of {total} units", done, total)
-        _log.info("%s: %d of %d units (%s)", name, done, total, unit)
+        LOG.info("%s: %d of %d units (%s)", name, done, total, unit)
 
     return report
 

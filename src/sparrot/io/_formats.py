@@ -23,7 +23,7 @@ from sparrot._validation import as_array, refuse_broken, require_file
 from sparrot.errors import InvalidInputError, counted
 from sparrot.io import _h5ad, _matrix_market, _npz, _parquet, _text
 
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 
 def read_points(
@@ -71,7 +71,7 @@ def read_points(
     """
     source = Path(path)
     points = _finite(read_matrix(source, array, header=header, names=names), source)
-    _log.info("read %d points with %d features from %s", *points.shape, source)
+    LOG.info("read %d points with %d features from %s", *points.shape, source)
     return points
 
 

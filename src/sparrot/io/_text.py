@@ -30,7 +30,7 @@ from sparrot.errors import AffinityWarning, InvalidInputError, counted, literal,
 if TYPE_CHECKING:
     from sparrot.io._formats import Table
 
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
 
@@ -41,7 +41,7 @@ def read_matrix(
     table = _read(source)
     layout = _decide(table, header, names)
     said = ("with" if found else "without" for found in (layout.header, layout.names))
-    _log.info("%s is read %s a header and %s row names", source, *said)
+    LOG.info("%s is read %s a header and %s row names", source, *said)
     X = table.below if layout.header else np.vstack([_values(table.first), table.below])
     _require_numbers(table, layout, X)
     _warn_if_doubtful(table, layout, header, names)

@@ -25,7 +25,7 @@ from sparrot.layout._start import spectral_start
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
 _BOX = 10.0  # half the side of umap's cube of random starts
 _PATIENCE = 5  # times the epochs that umap itself would run
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +145,7 @@ def _count_edges(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
     dropped = first > n_epochs - 1
     share = float(weights[dropped].sum() / weights.sum()) if len(weights) else 0.0
     n_dropped = int(dropped.sum())
-    _log.log(
+    LOG.log(
         logging.WARNING if n_dropped else logging.INFO,
         "umap uses %d of the %d edges in %d epochs; %d edges with %.2g of the weight are dropped",
         len(weights) - n_dropped,

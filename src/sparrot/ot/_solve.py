@@ -18,7 +18,7 @@ from sparrot.ot._sinkhorn import Sinkhorn
 SEARCHES = ("exact", "approximate", "auto")
 _SMALL_WITH_A_FLOOR = 500  # points up to which the dense path is the faster one
 _TOO_MANY_PRODUCTS = 2e14  # n^2 p up to which an exact search is the faster one
-_LOG = logging.getLogger("sparrot")
+LOG = logging.getLogger(__name__)
 
 METHODS: dict[str, type[Method[Any]]] = {
     "newton": DenseNewton,
@@ -59,7 +59,7 @@ def dense_instead(
         dense = METHODS[DenseNewton.name](problem, options, run)
     except NotEnoughMemoryError:
         return None
-    _LOG.info("the active set did not converge; on with dense Newton on %d points", problem.n)
+    LOG.info("the active set did not converge; on with dense Newton on %d points", problem.n)
     return dense
 
 
@@ -132,7 +132,7 @@ def _is_approximate(problem: AnyProblem, options: Options) -> bool:
     if options.search == "approximate" and options.neighbors is not None:
         return True
     products = problem.cost.n_products()
-    _LOG.info(
+    LOG.info(
         "search=%r is %s here: n^2 p = %.1e, and up to %.0e exact is the faster one",
         options.search,
         "approximate" if products > _TOO_MANY_PRODUCTS else "exact",

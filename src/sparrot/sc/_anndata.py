@@ -40,7 +40,7 @@ from sparrot.errors import InvalidInputError, counted
 DEFAULT = "neighbors"  # the key of scanpy's default graph
 RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
 WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def choose_points(
     if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= WIDE)):
         params = {"use_rep": "X"} | ({} if layer is None else {"layer": layer})
         if n_pcs:
-            _log.warning(
+            LOG.warning(
                 "n_pcs=%s is ignored, as in scanpy: all %s columns are taken as they are; for "
                 "components, run sc.pp.pca and name them by use_rep='X_pca'",
                 n_pcs,
@@ -347,7 +347,7 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
         computed = _pca(adata, wanted, layer, key)
         stored = computed["obsm"][key]
     points = stored[:, :wanted]
-    _log.info(
+    LOG.info(
         "the graph is built from %d principal components (obsm[%r]): fast, but PCA changes how "
         "noise enters the distances, and where its strength varies between cells this costs "
         "robustness; use_rep='X' (or n_pcs=0) takes all %d columns",

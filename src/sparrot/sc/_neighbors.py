@@ -24,7 +24,7 @@ from sparrot.sc._anndata import (
 )
 from sparrot.sc._graph import NEIGHBORS, build_graph
 
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 _ONLY_IN_SCANPY = {  # arguments of sc.pp.neighbors: why there is no such thing here, what to do
     "random_state": ("nothing in it is random", "leave it out"),
     "method": ("the graph is an affinity of optimal transport", "choose one by {kind}"),
@@ -190,7 +190,7 @@ def _as_count(n_neighbors: Any, n: int) -> int:
     """How many neighbors to keep distances to, counting the cell."""
     if n_neighbors is None:
         if n < NEIGHBORS:
-            _log.warning(
+            LOG.warning(
                 "%d cells are too few for n_neighbors=%d, the default: taking %d", n, NEIGHBORS, n
             )
         return min(n, NEIGHBORS)
@@ -211,7 +211,7 @@ def _of_every_cell(n_neighbors: Any, min_neighbors: Any, n: int) -> float | None
         return None
     count = max(1.0, min(float(NEIGHBORS), (n - 1) / 2))
     if count < NEIGHBORS:
-        _log.warning(
+        LOG.warning(
             "%d cells are too few for %d neighbors of each, the default: taking %g",
             n,
             NEIGHBORS,

@@ -32,7 +32,7 @@ from sparrot.spectral._eigen import (
 
 _COMPONENTS = 15  # of a diffusion map, scanpy's default
 _STATIONARY = 0.9994  # sc.tl.dpt takes larger eigenvalues for that of the steady state
-_log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 
 def diffmap(
@@ -237,7 +237,7 @@ def _log_slow(spectrum: Spectrum) -> None:
     """Log eigenvalues that `sc.tl.dpt` mistakes for 1."""
     slow = int((spectrum.values >= _STATIONARY).sum()) - spectrum.n_components
     if slow > 0:
-        _log.warning(
+        LOG.warning(
             "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "
             "components less weight than they have",
             _STATIONARY,
