@@ -7,10 +7,12 @@ name the flag.
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sparrot.affinity._kinds import kinds
+from sparrot.io._formats import FORMATS, holding, taking
 
 # Metrics that the shell completes; scikit-learn has more.
 METRICS = (
@@ -27,8 +29,37 @@ METRICS = (
 )
 # Flags for which Python has more names than one, depending on the kind of affinity.
 OTHER_NAMES = {"eps": "bandwidth", "k": "n_neighbors"}
-POINTS = ".npy, .npz, .csv, .tsv, .parquet, .h5ad or .mtx (text also as .gz)"
-_TABLES = ".npy, .npz, .csv, .tsv, .parquet, .mtx or .h5ad (which keeps what it has)"
+
+
+def either(names: Iterable[str]) -> str:
+    """Names in a sentence.
+
+    Examples
+    --------
+    >>> either([".npy", ".csv", ".tsv"])
+    '.npy, .csv or .tsv'
+    """
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def targets(*results: str) -> str:
+    """What a file for such results may end in.
+
+    Examples
+    --------
+    >>> targets("affinity")
+    '.npz or .h5ad (which keeps what it has)'
+    """
+    kept = " (which keeps what it has)"
+    return either(name + kept * FORMATS[name].keeps for name in holding(*results))
+
+
+def points() -> str:
+    """What a file of points may end in."""
+    plain = [name for name in FORMATS if not name.endswith(".gz")]
+    zipped = [name for name in plain if f"{name}.gz" in FORMATS]
+    return f"{either(plain)} ({either(zipped)} also with .gz)"
 
 
 def add_command(commands: Any, name: str, help_: str, description: str, *examples: str) -> Any:
@@ -47,11 +78,12 @@ def add_command(commands: Any, name: str, help_: str, description: str, *example
 
 def add_input(parser: Any, more: str = "", array: str = "X") -> None:
     """The file, which array of it, and whether to reduce that."""
-    parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {POINTS}{more}")
+    parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {points()}{more}")
     parser.add_argument(
         "--array",
         metavar="NAME",
-        help=f"which array of a .npz or .h5ad file, as in obsm/X_pca (default: {array})",
+        help=f"which array of a {either(taking('array'))} file, as in obsm/X_pca "
+        f"(default: {array})",
     )
     add_text(parser)
     parser.add_argument(
@@ -70,7 +102,7 @@ def add_text(parser: Any) -> None:
             flag,
             type=_yes_or_no,
             metavar="yes|no",
-            help=f"whether the first {what}, of a .csv or .tsv file (default: found out)",
+            help=f"whether the first {what}, of a text file (default: found out)",
         )
 
 
@@ -82,7 +114,7 @@ def _yes_or_no(text: str) -> bool:
 
 def add_source(parser: Any) -> None:
     """Points or an affinity."""
-    add_input(parser, "; or what `sparrot affinity` wrote to .npz or .h5ad")
+    add_input(parser, f"; or what `sparrot affinity` wrote to {either(holding('affinity'))}")
     add_stored(parser)
 
 
@@ -220,7 +252,7 @@ def add_affinity(
     add_solver(group, "qot: ")
 
 
-def add_output(parser: Any, figure: str, files: str = _TABLES) -> None:
+def add_output(parser: Any, figure: str, files: str = "") -> None:
     """Where results go, and how much is printed."""
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -228,7 +260,8 @@ def add_output(parser: Any, figure: str, files: str = _TABLES) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help=f"{files}, chosen by the ending; without -o, only the summary is printed",
+        help=f"{files or targets('table')}, chosen by the ending; without -o, only the summary is "
+        "printed",
     )
     group.add_argument("--plot", type=Path, metavar="FILE", help=f"{figure}: .png, .pdf or .svg")
     add_verbosity(group)

@@ -23,31 +23,15 @@ from sparrot._files import whole_file
 from sparrot.errors import InvalidInputError
 from sparrot.io import _h5ad as h5ad
 from sparrot.io._affinities import write_entries
-from sparrot.io._formats import FORMATS, Table, read_names, write_table, written_formats
-from sparrot.io._npz import write_affinity
+from sparrot.io._formats import FORMATS, ending, holding
+from sparrot.io._points import Table, read_names, write_table
 
-AFFINITIES = (".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
-TABLES = written_formats()
-RECORDS = (".npz", ".csv", ".tsv", ".parquet")
+AFFINITIES = holding("affinity", "matrix", "entries")
+TABLES = holding("table")
+RECORDS = holding("record")
 FIGURES = (".png", ".pdf", ".svg")
 PAGES = (".html",)
-_WHY_NOT = {
-    (AFFINITIES, ".npy"): ", which would hold all n x n entries",
-    (RECORDS, ".npy"): ", which has no names for the columns",
-}
-_NAMED_TABLES = (".npz", ".csv", ".tsv", ".parquet", ".h5ad")  # with a place for names of points
-_NAMED_AFFINITIES = (".npz", ".h5ad")
-
-
-def ending(path: Path) -> str:
-    """The last suffix, in small letters.
-
-    Examples
-    --------
-    >>> ending(Path("A.NPZ"))
-    '.npz'
-    """
-    return path.suffix.lower()
+_RESULTS = {AFFINITIES: "affinity", RECORDS: "record"}  # of which a format may say why not
 
 
 def check_targets(options: Namespace, kinds: tuple[str, ...]) -> None:
@@ -80,8 +64,10 @@ def require_writable(
         return
     kind = ending(target)
     if kind not in kinds:
+        lacks = FORMATS[kind].lacks if kind in FORMATS else {}
+        why = lacks.get(_RESULTS.get(kinds, ""), "")
         raise InvalidInputError(
-            f"must end in {', '.join(kinds)}, got {str(target)!r}{_WHY_NOT.get((kinds, kind), '')}",
+            f"must end in {', '.join(kinds)}, got {str(target)!r}{why and f', {why}'}",
             parameter=parameter,
             value=target,
         )
@@ -106,7 +92,7 @@ def require_writable(
 
 def require_other_file(target: Path | None, source: Path) -> None:
     """Raise if the result would replace the input; a `.h5ad` file keeps what it has."""
-    if target is None or ending(target) == ".h5ad" or not target.exists() or not source.exists():
+    if target is None or _keeps(target) or not target.exists() or not source.exists():
         return
     if target.samefile(source):
         raise InvalidInputError(
@@ -119,7 +105,7 @@ def require_other_file(target: Path | None, source: Path) -> None:
 
 def require_same_cells(target: Path | None, n: int) -> None:
     """Raise if results on n points do not fit into a `.h5ad` file that is there already."""
-    if target is not None and ending(target) == ".h5ad" and target.exists():
+    if target is not None and _keeps(target) and target.exists():
         h5ad.require_cells(target, n, "output")
 
 
@@ -154,32 +140,38 @@ def write_result(
     names: Sequence[str] | None = None,
 ) -> None:
     """Write a result to a new file: a copy of `base` for `.h5ad`, if there is one."""
-    if ending(path) == ".h5ad":
+    if _keeps(path):
         _begin_cells(result, path, base, names)
     if isinstance(result, Table):
         write_table(replace(result, names=names), path)
-    elif ending(path) == ".npz":
-        write_affinity(result, path, names)
-    elif ending(path) == ".h5ad":
+    elif _keeps(path):  # cells, which have their names
         sparrot.save(result, path)
+    elif ending(path) in holding("affinity"):
+        FORMATS[ending(path)].load().write_affinity(result, path, names)
     else:
         write_entries(result, path)
 
 
 def _base(target: Path, source: Path) -> Path | None:
     """The file that a `.h5ad` file adds to: what is there, or else the source."""
-    if ending(target) != ".h5ad":
+    if not _keeps(target):
         return None
     if target.exists():
         return target
-    return source if ending(source) == ".h5ad" else None
+    return source if ending(source) == ending(target) else None
+
+
+def _keeps(target: Path) -> bool:
+    """Whether results are added to what is in the file."""
+    return ending(target) in FORMATS and FORMATS[ending(target)].keeps
 
 
 def _names(result: Table | sparrot.Affinity, target: Path, options: Namespace) -> list[str] | None:
     """The names of the points, if the result is about points and its file has a place for them."""
     about_points = not isinstance(result, Table) or result.place != ""
-    places = _NAMED_TABLES if isinstance(result, Table) else _NAMED_AFFINITIES
-    if not about_points or ending(target) not in places or not options.path.is_file():
+    places = TABLES if isinstance(result, Table) else holding("affinity")
+    has_place = ending(target) in places and FORMATS[ending(target)].names
+    if not about_points or not has_place or not options.path.is_file():
         return None
     text = {name: getattr(options, name, None) for name in ("header", "names")}
     names = read_names(options.path, **text)

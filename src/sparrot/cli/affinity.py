@@ -7,7 +7,14 @@ from typing import Any
 
 import sparrot
 from sparrot.affinity._kinds import KINDS
-from sparrot.cli._options import add_affinity, add_command, add_input, add_output, add_stored
+from sparrot.cli._options import (
+    add_affinity,
+    add_command,
+    add_input,
+    add_output,
+    add_stored,
+    targets,
+)
 from sparrot.cli._session import Session
 
 
@@ -29,8 +36,8 @@ def add_parser(commands: Any) -> None:
     add_output(
         parser,
         "heat map and perplexities",
-        ".npz, .h5ad (which keeps what it has), .mtx; or entries i, j, weight: .csv, .tsv, "
-        ".parquet",
+        f"{targets('affinity')}; its matrix: {targets('matrix')}; entries i, j, weight: "
+        f"{targets('entries')}",
     )
 
 

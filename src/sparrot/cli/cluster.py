@@ -39,7 +39,7 @@ def run(options: Namespace, session: Session) -> None:
     from sparrot.cli._input import read_affinity
     from sparrot.cli._output import TABLES, check_targets, write_results
     from sparrot.cli._summary import print_summary
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
     check_targets(options, TABLES)
     source = read_affinity(options, session)

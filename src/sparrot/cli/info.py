@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import POINTS, add_command, add_stored, add_text, add_verbosity
+from sparrot.cli._options import (
+    add_command,
+    add_stored,
+    add_text,
+    add_verbosity,
+    either,
+    points,
+)
 from sparrot.cli._session import Session
 from sparrot.cli._summary import affinity_facts, affinity_lines
 from sparrot.errors import counted
+from sparrot.io._formats import ending, taking
 
 
 def add_parser(commands: Any) -> None:
@@ -25,8 +33,10 @@ def add_parser(commands: Any) -> None:
         "points.csv",
         "affinity.npz --json",
     )
-    parser.add_argument("path", type=Path, metavar="FILE", help=POINTS)
-    parser.add_argument("--array", metavar="NAME", help="which array of a .npz or .h5ad file")
+    parser.add_argument("path", type=Path, metavar="FILE", help=points())
+    parser.add_argument(
+        "--array", metavar="NAME", help=f"which array of a {either(taking('array'))} file"
+    )
     add_text(parser)
     add_stored(parser)
     add_verbosity(parser)
@@ -35,9 +45,8 @@ def add_parser(commands: Any) -> None:
 def run(options: Namespace, session: Session) -> None:
     """Print what a file holds: an affinity, or points."""
     from sparrot.cli._input import contents
-    from sparrot.cli._output import ending
-    from sparrot.io._formats import read_matrix
-    from sparrot.io._npz import holds_affinity
+    from sparrot.io._numpy import holds_affinity
+    from sparrot.io._points import read_matrix
 
     path: Path = options.path
     session.stage(f"reading {path}")

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import add_command, add_input, add_output, add_qot
+from sparrot.cli._options import add_command, add_input, add_output, add_qot, targets
 from sparrot.cli._session import Session
 from sparrot.cli._summary import files_facts, files_lines, path_facts, path_lines
 
@@ -40,14 +40,14 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="eps on either side of it (default: 3)",
     )
-    add_output(parser, "neighbors, eigenvalues and components", ".npz, .csv, .tsv or .parquet")
+    add_output(parser, "neighbors, eigenvalues and components", targets("record"))
 
 
 def run(options: Namespace, session: Session) -> None:
     """Solve at every eps, write a row for each, draw, and print them."""
     from sparrot.cli._input import read_points, summarize
     from sparrot.cli._output import RECORDS, check_targets, write_results
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
     check_targets(options, RECORDS)
     points = read_points(options, session)

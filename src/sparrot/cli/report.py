@@ -11,6 +11,7 @@ from typing import Any
 from sparrot.cli._options import add_command, add_input, add_qot, add_verbosity
 from sparrot.cli._session import Session
 from sparrot.cli._summary import files_facts, files_lines, path_facts, path_lines
+from sparrot.io._formats import ending
 
 
 def add_parser(commands: Any) -> None:
@@ -40,7 +41,7 @@ def add_parser(commands: Any) -> None:
 def run(options: Namespace, session: Session) -> None:
     """Read points, summarize their affinity, write the page and print what is on it."""
     from sparrot.cli._input import contents, read_points, summarize
-    from sparrot.cli._output import PAGES, ending, require_other_file, require_writable
+    from sparrot.cli._output import PAGES, require_other_file, require_writable
     from sparrot.report import write_report
 
     path: Path = options.path
@@ -83,7 +84,6 @@ class Annotations:
 
 def read_annotations(path: Path, given: Mapping[str, Any], pca: int | None = None) -> Annotations:
     """Names, columns and flat layouts of a `.h5ad` file; of others, only how to read them."""
-    from sparrot.cli._output import ending
     from sparrot.io._h5ad import read_annotations as read_cells
 
     named = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)

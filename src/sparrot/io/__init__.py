@@ -1,10 +1,9 @@
-"""Points and affinities in files."""
+"""Points and affinities in files.
 
-from sparrot.io._affinities import load, save
-from sparrot.io._formats import read_points
+The names are listed in `__init__.pyi`; each is loaded on first use, so that the table of formats
+can be read without NumPy.
+"""
 
-__all__ = [
-    "load",
-    "read_points",
-    "save",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

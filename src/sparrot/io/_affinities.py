@@ -9,9 +9,8 @@ from scipy.sparse import coo_array
 
 from sparrot.affinity import Affinity
 from sparrot.errors import InvalidInputError, MissingDataError
-from sparrot.io import _h5ad, _matrix_market, _npz
-from sparrot.io._formats import Table, write_table
-from sparrot.sc._anndata import get_affinity
+from sparrot.io._formats import FORMATS, ending, holding
+from sparrot.io._points import Table, write_table
 
 
 def save(
@@ -61,18 +60,17 @@ def save(
             value=target,
             remedy="make it first",
         )
-    ending = _ending(target)
-    if use_rep is not None and not (ending == ".h5ad" and target.is_file()):
+    _require_ending(target)
+    in_anndata = ending(target) == ".h5ad"
+    if use_rep is not None and not (in_anndata and target.is_file()):
         raise InvalidInputError(
             f"names points in an .h5ad file that exists, and {target} is none",
             parameter="use_rep",
             value=use_rep,
             remedy="leave it out",
         )
-    if ending == ".npz":
-        _npz.write_affinity(affinity, target)
-    else:
-        _h5ad.write_affinity(affinity, target, key, use_rep)
+    given = {"key": key, "use_rep": use_rep} if in_anndata else {}
+    FORMATS[ending(target)].load().write_affinity(affinity, target, **given)
 
 
 def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
@@ -102,16 +100,18 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
     True
     """
     source = Path(path)
-    if _ending(source) == ".h5ad":
-        return get_affinity(_h5ad.read_graphs(source), key, str(source))
-    if key is not None:
+    _require_ending(source)
+    in_anndata = ending(source) == ".h5ad"
+    if key is not None and not in_anndata:
         raise InvalidInputError(
             f"is for .h5ad files, and {source} holds only one affinity",
             parameter="key",
             value=key,
             remedy="leave it out",
         )
-    return _npz.read_affinity(source)
+    given = {"key": key} if in_anndata else {}
+    affinity: Affinity = FORMATS[ending(source)].load().read_affinity(source, **given)
+    return affinity
 
 
 def write_entries(affinity: Affinity, target: Path) -> None:
@@ -126,19 +126,18 @@ def write_entries(affinity: Affinity, target: Path) -> None:
     'i,j,weight\\n0,1,1.0\\n1,0,1.0\\n'
     """
     W = coo_array(affinity.matrix)
-    if target.suffix.lower() == ".mtx":
-        _matrix_market.write_matrix(target, W)
+    chosen = FORMATS[ending(target)]
+    if "matrix" in chosen.holds:
+        chosen.load().write_matrix(target, W)
         return
     i, j = W.coords
     write_table(Table({"i": i, "j": j, "weight": W.data}), target)
 
 
-def _ending(path: Path) -> str:
-    suffix = path.suffix.lower()
-    if suffix not in (".npz", ".h5ad"):
+def _require_ending(path: Path) -> None:
+    if ending(path) not in holding("affinity"):
         raise InvalidInputError(
-            f"must end in .npz or .h5ad for an affinity, got {str(path)!r}",
+            f"must end in {' or '.join(holding('affinity'))} for an affinity, got {str(path)!r}",
             parameter="path",
             value=path,
         )
-    return suffix

@@ -1,244 +1,18 @@
-"""The formats by their endings: points and names of rows are read, tables written.
+"""The formats by their endings, in one table: what reads and writes each, and what it can hold.
 
-`FORMATS` lists the endings, and what reads and writes each: to add a format, write a module with a
-`read_matrix` (and a `read_names`, if its rows can have names; and a `write_table`, if results can
-go there) and add a line.
+To add one, write a module with a `read_matrix`, and with what its line in `FORMATS` promises. The
+table names modules and loads them when they are used, so that help need not wait for them.
 """
 
 from __future__ import annotations
 
-import logging
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array, issparse
-
 from sparrot._extras import load_extra
-from sparrot._validation import as_array, refuse_broken, require_file
-from sparrot.errors import InvalidInputError, counted
-from sparrot.io import _h5ad, _matrix_market, _npz, _parquet, _text
-
-LOG = logging.getLogger(__name__)
-
-
-def read_points(
-    path: str | os.PathLike[str],
-    *,
-    array: str | None = None,
-    header: bool | None = None,
-    names: bool | None = None,
-) -> Any:
-    """Read points from a file, in the format that its ending names.
-
-    Parameters
-    ----------
-    path : one of
-
-        * `.npy`: a matrix;
-        * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
-          of `scipy.sparse.save_npz`, in any of its formats, is read as such;
-        * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
-          column of row names. The first line is a header if it has words above numbers, or just
-          counts 0, 1, 2, ...; the first column is row names if it has words, or if the header has
-          no name for it. A warning says where that is in doubt;
-        * `.parquet`: all columns but the index must be numbers (extra `parquet`);
-        * `.h5ad`: `X`, or what `array` names: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
-        * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
-          columns, transpose those.
-    array : which matrix, for `.npz` and `.h5ad`.
-    header, names : for text: whether the first line is a header, and the first column row names;
-        found out from all of the file if not given.
-
-    Returns
-    -------
-    array or csr_array
-        Of float32 or float64, finite; sparse where the file is sparse. Every affinity takes either.
-
-    Examples
-    --------
-    >>> import sparrot, tempfile
-    >>> path = tempfile.mkdtemp() + "/cells.csv"
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
-    >>> sparrot.read_points(path)
-    array([[1., 2.],
-           [3., 4.]])
-    """
-    source = Path(path)
-    points = _finite(read_matrix(source, array, header=header, names=names), source)
-    LOG.info("read %d points with %d features from %s", *points.shape, source)
-    return points
-
-
-def read_matrix(source: Path, array: str | None = None, **text: bool | None) -> Any:
-    """The same, but its entries need not be finite.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.npy"
-    >>> np.save(path, [[1.0, np.nan]])
-    >>> read_matrix(path)
-    array([[ 1., nan]])
-    """
-    require_file(source)
-    chosen = FORMATS.get(_ending(source))
-    if chosen is None:
-        raise InvalidInputError(
-            f"must end in {', '.join(FORMATS)} for points, got {str(source)!r}",
-            parameter="path",
-            value=source,
-            remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
-        )
-    points = chosen.read_matrix(source, **_given({"array": array} | text, chosen, source))
-    if points.ndim != 2 or points.dtype.kind not in "buif":
-        raise InvalidInputError(
-            f"{source} must hold a matrix of numbers, one row per point, but has shape "
-            f"{points.shape} of {points.dtype}",
-            parameter="path",
-            value=source,
-            remedy="write one row per point, with numbers only",
-        )
-    return csr_array(points) if issparse(points) else points
-
-
-def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] | None:
-    """The names of the rows of a file; None if it has none, or if they just count 0, 1, 2, ...
-
-    Parameters
-    ----------
-    path : in text files the first column, where `read_points` takes it for names; in `.parquet`
-        files the index, in `.h5ad` files the names of the cells, in `.npz` files the words in
-        the array `names`. Others have no names.
-    **text : `header` and `names` of text files, as for `read_points`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = tempfile.mkdtemp() + "/cells.csv"
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
-    >>> read_names(path)
-    ['a', 'b']
-    """
-    source = Path(path)
-    chosen = FORMATS.get(_ending(source))
-    if chosen is None or chosen.read_names is None:
-        return None
-    names = chosen.read_names(source, **_given(text, chosen, source))
-    return None if names is None or names == [str(k) for k in range(len(names))] else names
-
-
-def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str, Any]:
-    """The options that were given; raises if they are not for this format."""
-    given = {name: value for name, value in options.items() if value is not None}
-    for name, value in given.items():
-        if name not in chosen.options:
-            known = [ending for ending, each in FORMATS.items() if name in each.options]
-            raise InvalidInputError(
-                f"is for {' and '.join(known)} files, and the file is {str(source)!r}",
-                parameter=name,
-                value=value,
-                remedy="leave it out",
-            )
-    return given
-
-
-def _ending(source: Path) -> str:
-    """The suffix in small letters, with the one before `.gz`."""
-    suffixes = [suffix.lower() for suffix in source.suffixes]
-    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
-
-
-def _finite(points: Any, source: Path) -> Any:
-    """Finite numbers of float32 or float64."""
-    if not issparse(points):
-        return as_array(points, str(source))
-    dtype = np.float32 if points.dtype == np.float32 else np.float64
-    points = csr_array(points, dtype=dtype)
-    bad = int(np.count_nonzero(~np.isfinite(points.data)))
-    if bad:
-        raise InvalidInputError(
-            f"{source} has {counted(bad, 'non-finite entry', 'non-finite entries')}",
-            parameter="path",
-            value=source,
-            remedy="drop or impute them",
-        )
-    return points
-
-
-def _read_npy(source: Path) -> Any:
-    with refuse_broken(source, "a whole .npy file of numbers"):
-        return np.load(source, allow_pickle=False)
-
-
-def _write_npy(table: Table, target: Path) -> None:
-    with target.open("wb") as file:  # of which NumPy sees only so much that it tells why it failed
-        np.save(SimpleNamespace(write=file.write), table.values)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """Columns with names, and where they belong in an AnnData.
-
-    Attributes
-    ----------
-    columns : (n,) numbers each, by name.
-    place : as in `"obsm/X_tsne"` or `"obs/cluster"`; the last part names the array in a `.npz`.
-        Without a place the rows are not points, and each column is an array of its own there.
-    names : of the points, if they have any: a first column without a heading.
-
-    Examples
-    --------
-    >>> Table({"x": [1, 2], "y": [3, 4]}, "obsm/X_map").values
-    array([[1, 3],
-           [2, 4]])
-    """
-
-    columns: Mapping[str, Any]
-    place: str = ""
-    names: Sequence[str] | None = None
-
-    @property
-    def values(self) -> Any:
-        """All columns as a matrix, or a column of obs as it is."""
-        if self.place.startswith("obs/"):
-            return np.asarray(*self.columns.values())
-        return np.column_stack(list(self.columns.values()))
-
-
-def write_table(table: Table, target: Path) -> None:
-    """Write a table in the format that the ending names; a `.h5ad` file must be there already.
-
-    A failure may leave half of it: give a path of `whole_file`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
-    >>> write_table(Table({"x": [1, 2]}, names=["a", "b"]), path)
-    >>> path.read_text()
-    ',x\\na,1\\nb,2\\n'
-    """
-    chosen = FORMATS.get(_ending(target))
-    if chosen is None or chosen.write_table is None:
-        raise InvalidInputError(
-            f"cannot hold a table, got {str(target)!r}",
-            parameter="path",
-            value=target,
-            remedy=f"take a file that ends in {', '.join(written_formats())}",
-        )
-    chosen.write_table(table, target)
-
-
-def written_formats() -> tuple[str, ...]:
-    """The endings of files to which tables are written."""
-    return tuple(ending for ending, each in FORMATS.items() if each.write_table is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,18 +21,34 @@ class Format:
 
     Attributes
     ----------
-    read_matrix : reads the points.
-    read_names : reads the names of the rows, or None for what is not named.
-    write_table : writes a `Table`.
+    module : in this room, with `read_matrix`.
+    names : whether rows can have names: then the module has `read_names`.
+    holds : what results can go there: a `"table"` of points, a `"record"` (a table whose rows are
+        no points, with names of its columns), both by `write_table`; an `"affinity"`, by
+        `write_affinity` and `read_affinity`; or only its `"matrix"`, by `write_matrix`, or its
+        `"entries"`, as a table.
+    lacks : why not, for results where that is worth a word.
+    keeps : whether results are added to what is in a file already.
     options : the arguments of `read_points` that are for this format.
     needs : a package that must be there, and the extra that brings it.
+
+    Examples
+    --------
+    >>> FORMATS[".parquet"].options, FORMATS[".parquet"].holds
+    ((), ('table', 'record', 'entries'))
     """
 
-    read_matrix: Callable[..., Any]
-    read_names: Callable[..., list[str] | None] | None = None
-    write_table: Callable[[Table, Path], None] | None = None
+    module: str
+    names: bool = False
+    holds: tuple[str, ...] = ()
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    keeps: bool = False
     options: tuple[str, ...] = ()
     needs: tuple[str, str] | None = None
+
+    def load(self) -> Any:
+        """The module."""
+        return import_module(f"sparrot.io.{self.module}")
 
     def require(self) -> None:
         """Raise if the package is missing."""
@@ -266,29 +56,66 @@ class Format:
             load_extra(*self.needs)
 
 
-_ABOUT_TEXT = ("header", "names")
-_ZIPPED_TEXT = Format(_text.read_matrix, _text.read_names, options=_ABOUT_TEXT)
-_TEXT = Format(_text.read_matrix, _text.read_names, _text.write_table, _ABOUT_TEXT)
+_LISTS = ("table", "record", "entries")
+_TEXT = Format("_text", names=True, holds=_LISTS, options=("header", "names"))
+_MATRIX = Format("_matrix_market", holds=("table", "matrix"))
 FORMATS = {
-    ".npy": Format(_read_npy, None, _write_npy),
-    ".npz": Format(_npz.read_matrix, _npz.read_names, _npz.write_table, options=("array",)),
+    ".npy": Format(
+        "_numpy",
+        holds=("table",),
+        lacks={
+            "affinity": "which would hold all n x n entries",
+            "record": "which has no names for the columns",
+        },
+    ),
+    ".npz": Format("_numpy", names=True, holds=("table", "record", "affinity"), options=("array",)),
     ".csv": _TEXT,
     ".tsv": _TEXT,
-    ".csv.gz": _ZIPPED_TEXT,
-    ".tsv.gz": _ZIPPED_TEXT,
-    ".parquet": Format(
-        _parquet.read_matrix,
-        _parquet.read_names,
-        _parquet.write_table,
-        needs=("pyarrow.parquet", "parquet"),
-    ),
+    ".csv.gz": replace(_TEXT, holds=()),
+    ".tsv.gz": replace(_TEXT, holds=()),
+    ".parquet": Format("_parquet", names=True, holds=_LISTS, needs=("pyarrow.parquet", "parquet")),
     ".h5ad": Format(
-        _h5ad.read_matrix,
-        _h5ad.read_names,
-        _h5ad.write_table,
+        "_h5ad",
+        names=True,
+        holds=("table", "affinity"),
+        keeps=True,
         options=("array",),
         needs=("anndata", "scanpy"),
     ),
-    ".mtx": Format(_matrix_market.read_matrix, None, _matrix_market.write_table),
-    ".mtx.gz": Format(_matrix_market.read_matrix),
+    ".mtx": _MATRIX,
+    ".mtx.gz": replace(_MATRIX, holds=()),
 }
+
+
+def ending(path: Path) -> str:
+    """The suffix in small letters, with the one before `.gz`.
+
+    Examples
+    --------
+    >>> ending(Path("A.NPZ")), ending(Path("cells.v2.csv.gz")), ending(Path("a"))
+    ('.npz', '.csv.gz', '')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
+def holding(*results: str) -> tuple[str, ...]:
+    """The endings of files that can hold one of these results.
+
+    Examples
+    --------
+    >>> holding("affinity"), holding("matrix", "entries")
+    (('.npz', '.h5ad'), ('.csv', '.tsv', '.parquet', '.mtx'))
+    """
+    return tuple(name for name, each in FORMATS.items() if {*results} & {*each.holds})
+
+
+def taking(option: str) -> tuple[str, ...]:
+    """The endings of files for which `read_points` has an option.
+
+    Examples
+    --------
+    >>> taking("array")
+    ('.npz', '.h5ad')
+    """
+    return tuple(name for name, each in FORMATS.items() if option in each.options)

@@ -1,8 +1,7 @@
 """Files of AnnData (`.h5ad`): this module alone opens them, for the whole package.
 
 An `.h5ad` file is HDF5 with a group for each part of an AnnData. Only the parts that are asked for
-are read, and only those that change are written. `sparrot.sc._anndata` knows the keys of a graph
-inside them.
+are read, and only those that change are written. `sparrot.io._anndata` knows where a graph is.
 """
 
 from __future__ import annotations
@@ -23,11 +22,18 @@ from sparrot.affinity import Affinity, resume
 from sparrot.affinity._kinds import kinds
 from sparrot.affinity._neighbors import distance_named
 from sparrot.errors import InvalidInputError, counted
-from sparrot.sc._anndata import RECORD, Keys, put_graph
-from sparrot.sc._graph import NEIGHBORS, nearest_distances, strongest_dissimilarities
+from sparrot.io._anndata import (
+    NEIGHBORS,
+    RECORD,
+    Keys,
+    get_affinity,
+    nearest_distances,
+    put_graph,
+    strongest_dissimilarities,
+)
 
 if TYPE_CHECKING:
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
 _TABLES = 1 << 21  # bytes that HDF5 writes of its own at once, at most
 
@@ -297,6 +303,11 @@ def read_graphs(source: Path) -> Any:
     anndata = load_extra("anndata", "scanpy")
     with open_h5ad(source) as file:
         return anndata.AnnData(**{part: _read(file[part]) for part in ("obs", "obsp", "uns")})
+
+
+def read_affinity(source: Path, key: str | None) -> Affinity:
+    """The affinity under a key of `uns`, or the only one."""
+    return get_affinity(read_graphs(source), key, str(source))
 
 
 def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | None) -> None:

@@ -22,7 +22,7 @@ from sparrot._validation import refuse_broken
 from sparrot.engine import require_memory
 
 if TYPE_CHECKING:
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
 _PIECE = 1 << 20  # bytes that are read at once, about
 _LINES = 100_000  # that are written at once

@@ -13,7 +13,7 @@ from sparrot._validation import refuse_broken
 from sparrot.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
 _WHOLE = "a whole .parquet file"
 _INDEX = {  # how pandas keeps an index without a name

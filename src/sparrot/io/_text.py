@@ -28,7 +28,7 @@ from sparrot._validation import not_whole, refuse_broken
 from sparrot.errors import AffinityWarning, InvalidInputError, counted, literal, warn
 
 if TYPE_CHECKING:
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
 LOG = logging.getLogger(__name__)
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}

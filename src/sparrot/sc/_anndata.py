@@ -1,16 +1,7 @@
-"""The one module that knows where things are in an AnnData: keys, points, graphs and layouts.
+"""Points and layouts of an AnnData: where they are, and which ones scanpy would take.
 
-A graph with the key k consists of
-
-* `obsp["{k}_connectivities"]`: the affinity, a `csr_matrix`;
-* `obsp["{k}_distances"]`: distances to the nearest neighbors of the points or, where these are not
-  known, dissimilarities of the strongest neighbors in the graph;
-* `obs["{k}_potential"]`: the potential, where the affinity has one;
-* `uns[k]`: `connectivities_key`, `distances_key`, `potential_key`, scanpy's `params`, and
-  `sparrot`, a record of everything else that is known about the affinity.
-
-Scanpy's default k is `"neighbors"`, and then the keys of `obsp` have no prefix. A diffusion map is
-in `obsm["X_diffmap"]` and `uns["diffmap_evals"]`, a layout in `obsm["X_{name}"]` and `uns[name]`.
+A diffusion map is in `obsm["X_diffmap"]` and `uns["diffmap_evals"]`, a layout in `obsm["X_{name}"]`
+and `uns[name]`. (`sparrot.io._anndata` knows where a graph is.)
 
 Which points a graph is built from follows scanpy's rules (`choose_points`). PCA deserves a caution:
 a bistochastic affinity is robust to heteroskedastic noise because in high dimension the noise adds
@@ -21,58 +12,20 @@ that this no longer holds: the paper notes that it "could impede the robustness"
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_matrix, issparse
+from scipy.sparse import coo_array, issparse
 
 from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag
-from sparrot.affinity import Affinity
-from sparrot.affinity._record import from_record, require_rows, to_record
 from sparrot.errors import InvalidInputError, counted
+from sparrot.io._anndata import listed, writing
 
-DEFAULT = "neighbors"  # the key of scanpy's default graph
-RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
 WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
 LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The names under which one graph is stored.
-
-    Examples
-    --------
-    >>> Keys().connectivities, Keys("mine").connectivities, Keys("mine").potential
-    ('connectivities', 'mine_connectivities', 'mine_potential')
-    """
-
-    uns: str = DEFAULT
-
-    @property
-    def connectivities(self) -> str:
-        """In obsp."""
-        return self._prefix + "connectivities"
-
-    @property
-    def distances(self) -> str:
-        """In obsp."""
-        return self._prefix + "distances"
-
-    @property
-    def potential(self) -> str:
-        """In obs."""
-        return f"{self.uns}_potential"
-
-    @property
-    def _prefix(self) -> str:
-        return "" if self.uns == DEFAULT else f"{self.uns}_"
 
 
 def as_anndata(adata: Any) -> Any:
@@ -102,102 +55,6 @@ def as_writable(adata: Any, copy: Any) -> Any:
     return adata
 
 
-@contextmanager
-def writing() -> Iterator[None]:
-    """No warning where writing turns a view into an AnnData of its own, as in scanpy."""
-    anndata = load_extra("anndata", "scanpy")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", anndata.ImplicitModificationWarning)
-        yield
-
-
-# Graphs
-
-
-def put_graph(
-    adata: Any, affinity: Affinity, distances: Any, keys: Keys, params: dict[str, Any]
-) -> None:
-    """Write an affinity and distances between neighbors, in place of a graph with the same key."""
-    with writing():
-        adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
-        adata.obsp[keys.distances] = distances
-        entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
-        if affinity.potential is not None:
-            adata.obs[keys.potential] = affinity.potential
-            entry["potential_key"] = keys.potential
-        elif keys.potential in adata.obs:  # of the graph that was there
-            del adata.obs[keys.potential]
-        adata.uns[keys.uns] = entry | {"params": params, RECORD: to_record(affinity)}
-
-
-def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity:
-    """The affinity under a key of `uns`; without a key, the only one that sparrot wrote."""
-    key = _only_key(adata, source) if key is None else key
-    entry = adata.uns.get(key, {})
-    if RECORD not in entry:
-        raise InvalidInputError(
-            f"must be one under which {source} has an affinity of sparrot "
-            f"({_listed(_written(adata))}), got {key!r}",
-            parameter="key",
-            value=key,
-            remedy="{sparrot.sc.neighbors} writes one",
-        )
-    place = f"uns[{key!r}] of {source}"
-    connectivities, potential = entry.get("connectivities_key"), entry.get("potential_key")
-    gone = [] if connectivities in adata.obsp else [f"obsp[{connectivities!r}]"]
-    if potential is not None and potential not in adata.obs:
-        gone.append(f"obs[{potential!r}]")
-    if gone:
-        raise InvalidInputError(
-            f"{place} points to {' and '.join(gone)}, which {'is' if len(gone) == 1 else 'are'} "
-            "not there",
-            remedy="build the affinity anew",
-        )
-    u = None if potential is None else adata.obs[potential].to_numpy()
-    return from_record(entry[RECORD], adata.obsp[connectivities], u, place)
-
-
-def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
-    """The connectivities under a key of `uns`, of sparrot or scanpy.
-
-    Old files have no `connectivities_key`; scanpy reads the default graph without it.
-    """
-    key = neighbors_key or DEFAULT
-    entry = adata.uns.get(key, {})
-    place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
-    if place not in adata.obsp:
-        raise InvalidInputError(
-            f"must be the key of a graph in uns, got {key!r}",
-            parameter="neighbors_key",
-            value=neighbors_key,
-            remedy="run {sparrot.sc.neighbors} first",
-        )
-    if RECORD in entry:
-        require_rows(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
-    return adata.obsp[place]
-
-
-def _written(adata: Any) -> list[str]:
-    return [k for k, entry in adata.uns.items() if isinstance(entry, dict) and RECORD in entry]
-
-
-def _only_key(adata: Any, source: str) -> str:
-    keys = _written(adata)
-    if not keys:
-        raise InvalidInputError(
-            f"{source} holds no affinity of sparrot",
-            remedy="{sparrot.sc.neighbors} (and not sc.pp.neighbors) writes one into an AnnData, "
-            "{sparrot.save} into a file",
-        )
-    if len(keys) > 1:
-        raise InvalidInputError(
-            f"is needed, as {source} holds {len(keys)} affinities of sparrot ({', '.join(keys)})",
-            parameter="key",
-            remedy="name one",
-        )
-    return keys[0]
-
-
 # Coordinates
 
 
@@ -223,7 +80,7 @@ def get_start(adata: Any, init_pos: Any) -> Any:
         return init_pos
     if init_pos not in adata.obsm:
         raise InvalidInputError(
-            f"must be 'spectral', 'random', an array or a key of obsm ({_listed(adata.obsm)}), got "
+            f"must be 'spectral', 'random', an array or a key of obsm ({listed(adata.obsm)}), got "
             f"{init_pos!r}",
             parameter="init_pos",
             value=init_pos,
@@ -274,7 +131,7 @@ def choose_points(
         )
     if layer is not None and layer not in adata.layers:
         raise InvalidInputError(
-            f"must be a key of adata.layers ({_listed(adata.layers)}), got {layer!r}",
+            f"must be a key of adata.layers ({listed(adata.layers)}), got {layer!r}",
             parameter="layer",
             value=layer,
         )
@@ -317,7 +174,7 @@ def _place(layer: str | None) -> str:
 def _stored(adata: Any, use_rep: str, n_pcs: int | None) -> Representation:
     if use_rep not in adata.obsm:
         raise InvalidInputError(
-            f"must be 'X' or a key of adata.obsm ({_listed(adata.obsm)}), got {use_rep!r}",
+            f"must be 'X' or a key of adata.obsm ({listed(adata.obsm)}), got {use_rep!r}",
             parameter="use_rep",
             value=use_rep,
         )
@@ -399,7 +256,3 @@ def _require_finite(X: Any, var: Any, place: str) -> None:
             f"first in the column {gene!r}",
             remedy="drop or impute them",
         )
-
-
-def _listed(mapping: Any) -> str:
-    return ", ".join(repr(name) for name in mapping) or "there are none"

@@ -6,23 +6,26 @@ import logging
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
+from sparrot._types import PointArray
 from sparrot._validation import as_array, as_choice, as_count, as_flag, as_points
 from sparrot.affinity import Affinity
 from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._neighbors import cost_named, distance_named
 from sparrot.affinity._registry import is_auto, with_defaults
+from sparrot.engine import Run
 from sparrot.errors import InvalidInputError
-from sparrot.sc._anndata import (
+from sparrot.io._anndata import (
     DEFAULT,
+    NEIGHBORS,
     Keys,
-    as_anndata,
-    as_writable,
-    choose_points,
     get_affinity,
+    nearest_distances,
     put_graph,
 )
-from sparrot.sc._graph import NEIGHBORS, build_graph
+from sparrot.ot._approximate import neighbor_graph
+from sparrot.sc._anndata import as_anndata, as_writable, choose_points
 
 LOG = logging.getLogger(__name__)
 _ONLY_IN_SCANPY = {  # arguments of sc.pp.neighbors: why there is no such thing here, what to do
@@ -135,7 +138,7 @@ def neighbors(
     arguments = with_defaults(kind, adata.n_obs, given | options) | options
     chosen = choose_points(adata, use_rep, n_pcs, layer)
     points = as_points(as_array(chosen.points, chosen.place))
-    W, distances = build_graph(points, kind, count - 1, arguments)
+    W, distances = _build_graph(points, kind, count - 1, arguments)
     params = {"n_neighbors": count, "method": kind, "metric": distance_named(cost)}
     params |= {"random_state": 0}
     params |= {name: arguments[name] for name in ("perplexity", "eps") if name in arguments}
@@ -230,3 +233,49 @@ def _as_cost(metric: Any) -> str:
             remedy="write the affinity of {sparrot.qot} into the file by {sparrot.save}",
         )
     return cost_named(str(metric))
+
+
+def _build_graph(
+    X: PointArray, kind: str, k: int, arguments: dict[str, Any]
+) -> tuple[Affinity, csr_matrix]:
+    """The affinity of some points, and the distances to the k nearest others of each.
+
+    Parameters
+    ----------
+    X : (n, p) points.
+    kind : `"qot"`, `"eot"` or `"tsallis"`.
+    k : how many distances.
+    arguments : of the function of that name, `metric` among them. If they bring approximate
+        neighbors, the nearest are sought among these, and nobody searches twice.
+    """
+    search = _KeptSearch(arguments.get("neighbors"), arguments.get("n_jobs"))
+    if arguments.get("search", "exact") != "exact" and search.is_transformer:
+        arguments = arguments | {"neighbors": search}
+    affinity = KINDS[kind].function(X, **arguments)
+    metric, n_jobs = arguments["metric"], arguments.get("n_jobs")
+    return affinity, nearest_distances(X, k, metric, n_jobs, search.graph)
+
+
+class _KeptSearch:
+    """A neighbors transformer that keeps the graph which another one found.
+
+    Attributes
+    ----------
+    graph : (n, n) `csr_array` of the neighbors; None if they were never asked for.
+    """
+
+    def __init__(self, neighbors: Any, n_jobs: int | None = None) -> None:
+        self.graph: Any = None
+        self._neighbors = neighbors
+        self._n_jobs = n_jobs
+
+    @property
+    def is_transformer(self) -> bool:
+        """Whether there are neighbors to be found."""
+        return hasattr(self._neighbors, "fit_transform")
+
+    def fit_transform(self, X: Any) -> Any:
+        """The graph of the neighbors of X."""
+        with Run(self._n_jobs) as run:
+            self.graph = neighbor_graph(X, self._neighbors, run)
+        return self.graph

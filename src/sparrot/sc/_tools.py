@@ -10,16 +10,11 @@ import numpy as np
 
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
+from sparrot.io._anndata import get_connectivities
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
 from sparrot.layout._umap import curve
-from sparrot.sc._anndata import (
-    as_writable,
-    get_connectivities,
-    get_start,
-    put_diffusion_map,
-    put_layout,
-)
+from sparrot.sc._anndata import as_writable, get_start, put_diffusion_map, put_layout
 from sparrot.spectral import Spectrum, alpha_normalization, eigenpairs
 from sparrot.spectral._eigen import (
     COMPONENTS,

@@ -21,7 +21,7 @@ from sparrot.cli._output import (
     write_result,
     write_results,
 )
-from sparrot.io._formats import Table, read_names
+from sparrot.io._points import Table, read_names
 
 Y = np.random.default_rng(0).standard_normal((40, 2))
 TABLE = coordinates(Y, "map")

@@ -9,7 +9,7 @@ import pytest
 import sparrot
 from sparrot.cli import main
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.io._formats import read_matrix, read_names
+from sparrot.io._points import read_matrix, read_names
 
 NAN = float("nan")
 

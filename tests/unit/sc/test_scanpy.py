@@ -13,7 +13,8 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.sc import _graph, _neighbors
+from sparrot.io import _anndata
+from sparrot.sc import _neighbors
 
 
 @pytest.fixture(scope="module")
@@ -570,7 +571,7 @@ class Counted(KNeighborsTransformer):
 def test_an_approximate_search_is_not_followed_by_an_exact_one(monkeypatch):
     adata = cloud(300)
     exact = sparrot.sc.neighbors(adata, eps=0.5, copy=True)
-    monkeypatch.setattr(_graph, "nearest_others", lambda *_: pytest.fail("exact search"))
+    monkeypatch.setattr(_anndata, "nearest_others", lambda *_: pytest.fail("exact search"))
     Counted.searches = 0
     search = {"search": "approximate", "neighbors": Counted(n_neighbors=40)}
     sparrot.sc.neighbors(adata, eps=0.5, **search)

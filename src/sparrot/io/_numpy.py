@@ -1,7 +1,8 @@
-"""Archives of plain arrays (`.npz`), read without pickles: points, sparse matrices and affinities.
+"""Files of NumPy, without pickles: an array (`.npy`), or an archive of arrays by name (`.npz`).
 
-An affinity is its record (see `sparrot.affinity._record`), one array for each field, and beside it
-its matrix and potential, and names of the points if they have any.
+An archive holds points, a sparse matrix or an affinity. An affinity is its record (see
+`sparrot.affinity._record`), one array for each field, and beside it its matrix and potential, and
+names of the points if they have any.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +22,10 @@ from sparrot._validation import refuse_broken, require_file
 from sparrot.affinity import Affinity
 from sparrot.affinity._record import from_record, to_record
 from sparrot.errors import InvalidInputError
+from sparrot.io._formats import ending
 
 if TYPE_CHECKING:
-    from sparrot.io._formats import Table
+    from sparrot.io._points import Table
 
 _NAMES = "names"  # of the points: the name of the array
 _SCIPY = {"format", "shape", "data"}  # in every file of scipy.sparse.save_npz
@@ -52,7 +55,10 @@ def open_npz(source: Path) -> Iterator[Any]:
 
 
 def read_matrix(source: Path, array: str | None = None) -> Any:
-    """The matrix that is called `array`; without a name a sparse matrix, X, or the only matrix."""
+    """The array of `.npy`; else that called `array`, or a sparse matrix, X, or the only matrix."""
+    if ending(source) == ".npy":
+        with refuse_broken(source, "a whole .npy file of numbers"):
+            return np.load(source, allow_pickle=False)
     if holds_affinity(source):
         raise InvalidInputError(
             f"{source} holds an affinity and no points",
@@ -76,7 +82,14 @@ def read_names(source: Path) -> list[str] | None:
 
 
 def write_table(table: Table, target: Path) -> None:
-    """One matrix, and the names of its rows; or an array for each column, if rows are no points."""
+    """One matrix, and in an archive the names of its rows.
+
+    If rows are no points, each column is an array of its own there.
+    """
+    if ending(target) == ".npy":
+        with target.open("wb") as file:  # of which NumPy sees so little that it tells why it failed
+            np.save(SimpleNamespace(write=file.write), table.values)
+        return
     whole = {table.place.rpartition("/")[2]: table.values}
     np.savez(target, **(whole if table.place else table.columns), **_named(table.names))
 

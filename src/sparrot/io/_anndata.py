@@ -1,0 +1,221 @@
+"""Where a graph is in an AnnData, and the distances that scanpy keeps beside it.
+
+A graph with the key k consists of
+
+* `obsp["{k}_connectivities"]`: the affinity, a `csr_matrix`;
+* `obsp["{k}_distances"]`: distances to the nearest neighbors of the points or, where these are not
+  known, dissimilarities of the strongest neighbors in the graph, with the same number in every row;
+* `obs["{k}_potential"]`: the potential, where the affinity has one;
+* `uns[k]`: `connectivities_key`, `distances_key`, `potential_key`, scanpy's `params`, and
+  `sparrot`, a record of everything else that is known about the affinity.
+
+Scanpy's default k is `"neighbors"`, and then the keys of `obsp` have no prefix.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from sparrot._extras import load_extra
+from sparrot._types import PointArray
+from sparrot.affinity import Affinity
+from sparrot.affinity._neighbors import distance_named, nearest_in, nearest_others
+from sparrot.affinity._record import from_record, require_rows, to_record
+from sparrot.errors import InvalidInputError
+
+DEFAULT = "neighbors"  # the key of scanpy's default graph
+RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
+NEIGHBORS = 15  # scanpy's default, which counts the cell itself
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The names under which one graph is stored.
+
+    Examples
+    --------
+    >>> Keys().connectivities, Keys("mine").connectivities, Keys("mine").potential
+    ('connectivities', 'mine_connectivities', 'mine_potential')
+    """
+
+    uns: str = DEFAULT
+
+    @property
+    def connectivities(self) -> str:
+        """In obsp."""
+        return self._prefix + "connectivities"
+
+    @property
+    def distances(self) -> str:
+        """In obsp."""
+        return self._prefix + "distances"
+
+    @property
+    def potential(self) -> str:
+        """In obs."""
+        return f"{self.uns}_potential"
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self.uns == DEFAULT else f"{self.uns}_"
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """No warning where writing turns a view into an AnnData of its own, as in scanpy."""
+    anndata = load_extra("anndata", "scanpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", anndata.ImplicitModificationWarning)
+        yield
+
+
+def put_graph(
+    adata: Any, affinity: Affinity, distances: Any, keys: Keys, params: dict[str, Any]
+) -> None:
+    """Write an affinity and distances between neighbors, in place of a graph with the same key."""
+    with writing():
+        adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
+        adata.obsp[keys.distances] = distances
+        entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
+        if affinity.potential is not None:
+            adata.obs[keys.potential] = affinity.potential
+            entry["potential_key"] = keys.potential
+        elif keys.potential in adata.obs:  # of the graph that was there
+            del adata.obs[keys.potential]
+        adata.uns[keys.uns] = entry | {"params": params, RECORD: to_record(affinity)}
+
+
+def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity:
+    """The affinity under a key of `uns`; without a key, the only one that sparrot wrote."""
+    key = _only_key(adata, source) if key is None else key
+    entry = adata.uns.get(key, {})
+    if RECORD not in entry:
+        raise InvalidInputError(
+            f"must be one under which {source} has an affinity of sparrot "
+            f"({listed(_written(adata))}), got {key!r}",
+            parameter="key",
+            value=key,
+            remedy="{sparrot.sc.neighbors} writes one",
+        )
+    place = f"uns[{key!r}] of {source}"
+    connectivities, potential = entry.get("connectivities_key"), entry.get("potential_key")
+    gone = [] if connectivities in adata.obsp else [f"obsp[{connectivities!r}]"]
+    if potential is not None and potential not in adata.obs:
+        gone.append(f"obs[{potential!r}]")
+    if gone:
+        raise InvalidInputError(
+            f"{place} points to {' and '.join(gone)}, which {'is' if len(gone) == 1 else 'are'} "
+            "not there",
+            remedy="build the affinity anew",
+        )
+    u = None if potential is None else adata.obs[potential].to_numpy()
+    return from_record(entry[RECORD], adata.obsp[connectivities], u, place)
+
+
+def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
+    """The connectivities under a key of `uns`, of sparrot or scanpy.
+
+    Old files have no `connectivities_key`; scanpy reads the default graph without it.
+    """
+    key = neighbors_key or DEFAULT
+    entry = adata.uns.get(key, {})
+    place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
+    if place not in adata.obsp:
+        raise InvalidInputError(
+            f"must be the key of a graph in uns, got {key!r}",
+            parameter="neighbors_key",
+            value=neighbors_key,
+            remedy="run {sparrot.sc.neighbors} first",
+        )
+    if RECORD in entry:
+        require_rows(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
+    return adata.obsp[place]
+
+
+def _written(adata: Any) -> list[str]:
+    return [k for k, entry in adata.uns.items() if isinstance(entry, dict) and RECORD in entry]
+
+
+def _only_key(adata: Any, source: str) -> str:
+    keys = _written(adata)
+    if not keys:
+        raise InvalidInputError(
+            f"{source} holds no affinity of sparrot",
+            remedy="{sparrot.sc.neighbors} (and not sc.pp.neighbors) writes one into an AnnData, "
+            "{sparrot.save} into a file",
+        )
+    if len(keys) > 1:
+        raise InvalidInputError(
+            f"is needed, as {source} holds {len(keys)} affinities of sparrot ({', '.join(keys)})",
+            parameter="key",
+            remedy="name one",
+        )
+    return keys[0]
+
+
+def listed(mapping: Any) -> str:
+    """The keys of a mapping, for an error."""
+    return ", ".join(repr(name) for name in mapping) or "there are none"
+
+
+# Distances
+
+
+def nearest_distances(
+    X: PointArray, k: int, metric: str, n_jobs: int | None = None, among: Any = None
+) -> csr_matrix:
+    """A `csr_matrix` with the distances to the k nearest others of each point, k in every row.
+
+    Zero distances, of duplicates, are stored. `among` is a graph of neighbors: a point that has k
+    or more in it finds its nearest among them.
+
+    Examples
+    --------
+    >>> D = nearest_distances(np.array([[0.0], [0.0], [3.0]]), 1, "sqeuclidean")
+    >>> D.data, D.indices
+    (array([0., 0., 3.]), array([1, 0, 0], dtype=int32))
+    """
+    distance = distance_named(metric)
+    if among is None:
+        indices, distances = nearest_others(X, k, distance, n_jobs)
+    else:
+        indices, distances = nearest_in(among, X, k, distance, n_jobs)
+    return _same_number(indices, distances)
+
+
+def strongest_dissimilarities(W: Any, most: int) -> csr_matrix:
+    """Dissimilarities of the strongest neighbors in a graph, where its points are not known.
+
+    A `csr_matrix` with `1 - W_ij / max(W)`, which orders neighbors but has no unit; as many in
+    every row, at most `most`.
+
+    Examples
+    --------
+    >>> D = strongest_dissimilarities(np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]), 1)
+    >>> D.indices, D.data
+    (array([1, 2, 1], dtype=int32), array([0.5, 0. , 0. ]))
+    """
+    W = csr_matrix(W, copy=True)
+    W.setdiag(0)
+    W.eliminate_zeros()
+    n, degrees = W.shape[0], np.diff(W.indptr)
+    k = int(min(most, degrees.min()))
+    order = np.lexsort((-W.data, np.repeat(np.arange(n), degrees)))
+    strongest = order[W.indptr[:-1, None] + np.arange(k)]
+    return _same_number(W.indices[strongest], 1 - W.data[strongest] / W.data.max(initial=0.0))
+
+
+def _same_number(columns: Any, values: Any) -> csr_matrix:
+    """The sparse matrix that has these (n, k) values in these columns of its rows."""
+    n, k = columns.shape
+    order = np.argsort(columns, axis=1)
+    columns, values = (np.take_along_axis(a, order, axis=1).ravel() for a in (columns, values))
+    indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
+    return csr_matrix((values, columns, indptr), shape=(n, n))

@@ -1,0 +1,211 @@
+"""Points and names of rows from files, and tables into them, in the format of the ending."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sparrot._validation import as_array, require_file
+from sparrot.errors import InvalidInputError, counted
+from sparrot.io._formats import FORMATS, Format, ending, holding, taking
+
+LOG = logging.getLogger(__name__)
+
+
+def read_points(
+    path: str | os.PathLike[str],
+    *,
+    array: str | None = None,
+    header: bool | None = None,
+    names: bool | None = None,
+) -> Any:
+    """Read points from a file, in the format that its ending names.
+
+    Parameters
+    ----------
+    path : one of
+
+        * `.npy`: a matrix;
+        * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
+          of `scipy.sparse.save_npz`, in any of its formats, is read as such;
+        * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
+          column of row names. The first line is a header if it has words above numbers, or just
+          counts 0, 1, 2, ...; the first column is row names if it has words, or if the header has
+          no name for it. A warning says where that is in doubt;
+        * `.parquet`: all columns but the index must be numbers (extra `parquet`);
+        * `.h5ad`: `X`, or what `array` names: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
+        * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
+          columns, transpose those.
+    array : which matrix, for `.npz` and `.h5ad`.
+    header, names : for text: whether the first line is a header, and the first column row names;
+        found out from all of the file if not given.
+
+    Returns
+    -------
+    array or csr_array
+        Of float32 or float64, finite; sparse where the file is sparse. Every affinity takes either.
+
+    Examples
+    --------
+    >>> import sparrot, tempfile
+    >>> path = tempfile.mkdtemp() + "/cells.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
+    >>> sparrot.read_points(path)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    source = Path(path)
+    points = _finite(read_matrix(source, array, header=header, names=names), source)
+    LOG.info("read %d points with %d features from %s", *points.shape, source)
+    return points
+
+
+def read_matrix(source: Path, array: str | None = None, **text: bool | None) -> Any:
+    """The same, but its entries need not be finite.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npy"
+    >>> np.save(path, [[1.0, np.nan]])
+    >>> read_matrix(path)
+    array([[ 1., nan]])
+    """
+    require_file(source)
+    chosen = FORMATS.get(ending(source))
+    if chosen is None:
+        raise InvalidInputError(
+            f"must end in {', '.join(FORMATS)} for points, got {str(source)!r}",
+            parameter="path",
+            value=source,
+            remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
+        )
+    points = chosen.load().read_matrix(source, **_given({"array": array} | text, chosen, source))
+    if points.ndim != 2 or points.dtype.kind not in "buif":
+        raise InvalidInputError(
+            f"{source} must hold a matrix of numbers, one row per point, but has shape "
+            f"{points.shape} of {points.dtype}",
+            parameter="path",
+            value=source,
+            remedy="write one row per point, with numbers only",
+        )
+    return csr_array(points) if issparse(points) else points
+
+
+def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] | None:
+    """The names of the rows of a file; None if it has none, or if they just count 0, 1, 2, ...
+
+    Parameters
+    ----------
+    path : in text files the first column, where `read_points` takes it for names; in `.parquet`
+        files the index, in `.h5ad` files the names of the cells, in `.npz` files the words in
+        the array `names`. Others have no names.
+    **text : `header` and `names` of text files, as for `read_points`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/cells.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("cell,height,width\\na,1,2\\nb,3,4\\n")
+    >>> read_names(path)
+    ['a', 'b']
+    """
+    source = Path(path)
+    chosen = FORMATS.get(ending(source))
+    if chosen is None or not chosen.names:
+        return None
+    names = chosen.load().read_names(source, **_given(text, chosen, source))
+    return None if names is None or names == [str(k) for k in range(len(names))] else names
+
+
+def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str, Any]:
+    """The options that were given; raises if they are not for this format."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if name not in chosen.options:
+            raise InvalidInputError(
+                f"is for {' and '.join(taking(name))} files, and the file is {str(source)!r}",
+                parameter=name,
+                value=value,
+                remedy="leave it out",
+            )
+    return given
+
+
+def _finite(points: Any, source: Path) -> Any:
+    """Finite numbers of float32 or float64."""
+    if not issparse(points):
+        return as_array(points, str(source))
+    dtype = np.float32 if points.dtype == np.float32 else np.float64
+    points = csr_array(points, dtype=dtype)
+    bad = int(np.count_nonzero(~np.isfinite(points.data)))
+    if bad:
+        raise InvalidInputError(
+            f"{source} has {counted(bad, 'non-finite entry', 'non-finite entries')}",
+            parameter="path",
+            value=source,
+            remedy="drop or impute them",
+        )
+    return points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns with names, and where they belong in an AnnData.
+
+    Attributes
+    ----------
+    columns : (n,) numbers each, by name.
+    place : as in `"obsm/X_tsne"` or `"obs/cluster"`; the last part names the array in a `.npz`.
+        Without a place the rows are not points, and each column is an array of its own there.
+    names : of the points, if they have any: a first column without a heading.
+
+    Examples
+    --------
+    >>> Table({"x": [1, 2], "y": [3, 4]}, "obsm/X_map").values
+    array([[1, 3],
+           [2, 4]])
+    """
+
+    columns: Mapping[str, Any]
+    place: str = ""
+    names: Sequence[str] | None = None
+
+    @property
+    def values(self) -> Any:
+        """All columns as a matrix, or a column of obs as it is."""
+        if self.place.startswith("obs/"):
+            return np.asarray(*self.columns.values())
+        return np.column_stack(list(self.columns.values()))
+
+
+def write_table(table: Table, target: Path) -> None:
+    """Write a table in the format that the ending names; a `.h5ad` file must be there already.
+
+    A failure may leave half of it: give a path of `whole_file`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_table(Table({"x": [1, 2]}, names=["a", "b"]), path)
+    >>> path.read_text()
+    ',x\\na,1\\nb,2\\n'
+    """
+    if ending(target) not in holding("table"):
+        raise InvalidInputError(
+            f"cannot hold a table, got {str(target)!r}",
+            parameter="path",
+            value=target,
+            remedy=f"take a file that ends in {', '.join(holding('table'))}",
+        )
+    FORMATS[ending(target)].load().write_table(table, target)
