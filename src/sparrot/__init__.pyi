@@ -1,4 +1,4 @@
-"""The public names, listed here and nowhere else; `__init__.py` loads each on first use."""
+"""What `import sparrot` offers; `__init__.py` loads each name on first use."""
 
 from . import (
     datasets as datasets,

@@ -425,7 +425,7 @@ def as_weights(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
 
 
 def as_public_metric(metric: Any) -> str:
-    """The name of a metric; `"kernel"` is the affair of `project`."""
+    """The name of a metric; `"kernel"` is for `project` alone."""
     if metric == "kernel" or not isinstance(metric, str):
         raise InvalidInputError(
             f"must be the name of a metric, got {metric!r}",

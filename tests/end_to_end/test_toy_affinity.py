@@ -1,5 +1,6 @@
 """A new affinity is a function, an estimator and a line in the table of kinds: then all know it."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -106,12 +107,23 @@ def test_a_plan_of_transport_is_laid_out_by_tsne_with_new_points():
     assert embedding.transform(X[:3] + 0.1).shape == (3, 2)
 
 
-def test_the_command_line_makes_it(tmp_path):
+def test_the_command_line_makes_it_at_the_default_scale_of_its_function(tmp_path):
     np.save(tmp_path / "points.npy", X)
     target = tmp_path / "toy.npz"
     arguments = ["affinity", tmp_path / "points.npy", "--kind", "toy", "-o", target]
     assert main([str(argument) for argument in arguments]) == 0
-    assert sparrot.load(target).kind == "toy"
+    made = sparrot.load(target)
+    assert made.kind == "toy"
+    assert np.array_equal(made.matrix, toy(X, 1.0).matrix)
+
+
+def test_a_layout_on_the_command_line_makes_it_at_the_default_scale_of_its_kind(tmp_path, capsys):
+    pytest.importorskip("openTSNE")
+    np.save(tmp_path / "points.npy", X)
+    assert main(["tsne", str(tmp_path / "points.npy"), "--kind", "toy", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert np.isclose(facts["perplexity"], toy(X, 0.1).perplexity)
+    assert not np.isclose(facts["perplexity"], toy(X, 1.0).perplexity)
 
 
 def test_help_names_it(capsys):

@@ -2,7 +2,8 @@
 
 To add one, write the function and its estimator in one module and add a line to `KINDS`: spectral
 methods, layouts, scanpy users' functions and the command line know it from then on. The table names
-functions and loads them when they are used, so that help and completion need not wait for them.
+functions and loads them when they are used, so that help and completion need not wait for them;
+what works by this table, and needs them, is in `sparrot.affinity._registry`.
 """
 
 from __future__ import annotations
@@ -37,11 +38,15 @@ class Kind:
     module : where the function and the estimator are.
     function_name, estimator_name : what they are called there.
     scales : the arguments that say how many neighbors a point has; at most one is given.
-    default_scale : which of these for n points, in the hands of a layout, scanpy or the command
-        line, where none is given. (The function has a default of its own: `qot(X)` is the paper's.)
-    options : further defaults there.
-    floor : the `min_neighbors` there, and of spectral estimators that build an affinity by its
-        name; None where there is none.
+    default_scale : which of these a layout (also `sparrot tsne`) and `sparrot.sc.neighbors` take
+        for n points where none is given (but scanpy's 15 neighbors where `n_neighbors` is a scale).
+        All others, the other commands among them, take the default of the function: `qot(X)` is
+        the paper's.
+    options : further defaults of these.
+    floor : the `min_neighbors` of these, of all commands, and of spectral estimators that build an
+        affinity by its name; None where there is none.
+    is_monotone : whether points have more neighbors at a larger scale, so that `sparrot.match` can
+        find a perplexity or bandwidth.
     symmetric : whether the matrix is.
     transport : whether it is a plan of regularized transport, with a potential, a certificate and
         rows for new points.
@@ -59,6 +64,7 @@ class Kind:
     default_scale: Callable[[int], dict[str, Any]] = lambda n: {}
     options: tuple[tuple[str, Any], ...] = ()
     floor: str | None = None
+    is_monotone: bool = True
     symmetric: bool = True
     transport: bool = False
 
@@ -98,7 +104,8 @@ KINDS = {
     "tsallis": Kind(_TRANSPORT, "tsallis", "Tsallis", _EPS, _by_perplexity, transport=True),
     "knn": Kind(_GRAPHS, "knn", "KNN", ("k",)),
     "gaussian": Kind(_GRAPHS, "gaussian", "Gaussian", ("bandwidth",)),
-    "gaussian_l2": Kind(_GRAPHS, "gaussian_l2", "GaussianL2", ("bandwidth",)),
+    # Its neighbors are all points both where the kernel is narrow and where it is wide.
+    "gaussian_l2": Kind(_GRAPHS, "gaussian_l2", "GaussianL2", ("bandwidth",), is_monotone=False),
     "epanechnikov": Kind(_GRAPHS, "epanechnikov", "Epanechnikov", ("bandwidth", "eps")),
     "magic": Kind(_GRAPHS, "magic", "MAGIC", ("k",), symmetric=False),
 }

@@ -83,7 +83,7 @@ def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, Float
 
 
 def _rounded(x: FloatArray, down: bool) -> Float32Array:
-    """To float32, never in the other direction."""
+    """In float32, rounded down (or up): never on the other side of the number itself."""
     return np.nextafter(x.astype(np.float32), np.float32(-np.inf if down else np.inf))
 
 

@@ -1,4 +1,7 @@
-"""Affinities by the name of their kind: made, fitted, or tuned to another; see `KINDS`."""
+"""Affinities by the name of their kind: made, fitted, or tuned to another.
+
+The table of kinds is in `sparrot.affinity._kinds`, for whoever must not wait for NumPy.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,8 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
     Parameters
     ----------
     X : points.
-    kind : `"eot"`, `"qot"`, `"tsallis"`, `"gaussian"` or `"epanechnikov"`.
+    kind : `"qot"`, `"eot"`, `"tsallis"`, `"gaussian"` or `"epanechnikov"`, whose points have more
+        neighbors at a larger perplexity or bandwidth.
     to : the other affinity, or a matrix.
     arguments : passed on to the function of that name.
 
@@ -140,10 +144,15 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
     >>> bool(np.isclose(sparrot.perplexity(a).mean(), sparrot.perplexity(b).mean(), rtol=0.01))
     True
     """
-    tunable = [name for name, k in KINDS.items() if {"perplexity", "bandwidth"} & {*k.scales}]
-    chosen = KINDS[as_choice(kind, "kind", tuple(tunable))]
+    tunable = tuple(
+        name
+        for name, each in KINDS.items()
+        if each.is_monotone and {"perplexity", "bandwidth"} & {*each.scales}
+    )
+    chosen = KINDS[as_choice(kind, "kind", tunable)]
     target = _target(to)
-    own = [name for name in ("perplexity", "eps", "bandwidth") if name in arguments]
+    scales = dict.fromkeys((*chosen.scales, "perplexity", "eps", "bandwidth"))
+    own = [name for name in scales if name in arguments]
     if own:
         raise InvalidInputError(
             f"is set by match itself, so that the mean perplexity is {target:.3g}, that of `to`",

@@ -175,7 +175,7 @@ class Affinity:
             )
         costs = costs_to(X, self.metric)
         found = [self._discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n)]
-        worst = float(np.max(found))  # NumPy's, for NaN must stay
+        worst = float(np.max(found))  # NumPy's maximum, which keeps a NaN
         n_pairs = number_of_pairs(n, self.hollow)
         certificate = Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
         if self.row_eps is None and self.min_neighbors is None:

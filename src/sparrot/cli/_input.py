@@ -1,4 +1,7 @@
-"""From a file to points, and to an affinity: the one that it holds, or one made of its points."""
+"""From a file to points, and to an affinity: the one that it holds, or one made of its points.
+
+Results go out by `sparrot.cli._output`, which commands that read no such file use alone.
+"""
 
 from __future__ import annotations
 

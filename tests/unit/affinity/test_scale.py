@@ -232,11 +232,20 @@ def test_duplicates_are_mentioned_where_no_eps_is_found():
 def test_matching_sets_the_scale_itself():
     X = points("gaussian", 60)
     a = sparrot.qot(X)
-    for kind, own in (("eot", "perplexity"), ("qot", "eps"), ("gaussian", "bandwidth")):
-        with pytest.raises(sparrot.InvalidInputError, match=f"leave out {own}"):
+    given = {"eot": "perplexity", "qot": "n_neighbors", "tsallis": "eps", "gaussian": "bandwidth"}
+    for kind, own in given.items():
+        with pytest.raises(sparrot.InvalidInputError, match=f"{own} is set by match.*{own}$"):
             sparrot.match(X, kind, a, **{own: 3})
     with pytest.raises(sparrot.InvalidInputError, match="to must be the other affinity"):
         sparrot.match(X, "eot", 3)
+
+
+def test_what_has_all_neighbors_at_both_ends_of_its_scale_is_not_matched():
+    X = points("gaussian", 60)
+    ends = [sparrot.gaussian_l2(X, bandwidth).perplexity for bandwidth in (1e-4, 1.0, 1e4)]
+    assert ends[1] < min(ends[0], ends[2]) - 10
+    with pytest.raises(sparrot.InvalidInputError, match="must be one of qot, eot, tsallis, gauss"):
+        sparrot.match(X, "gaussian_l2", sparrot.qot(X))
 
 
 @pytest.mark.parametrize(("n", "expected"), [(400, 30), (41, 20)])

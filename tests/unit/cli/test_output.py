@@ -21,7 +21,7 @@ from sparrot.cli._output import (
     write_result,
     write_results,
 )
-from sparrot.io._points import Table, read_names
+from sparrot.io._points import Table, read_names, write_table
 
 Y = np.random.default_rng(0).standard_normal((40, 2))
 TABLE = coordinates(Y, "map")
@@ -225,6 +225,19 @@ def test_what_a_matrix_alone_cannot_hold_is_refused_with_the_reason():
         require_writable(Path("a.npy"), AFFINITIES)
     with pytest.raises(sparrot.InvalidInputError, match="no names for the columns"):
         require_writable(Path("path.npy"), RECORDS)
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.npz.gz", "a.mtx.gz"])
+def test_nothing_is_written_compressed(name, tmp_path):
+    a = sparrot.qot(np.eye(3))
+    for kinds in (TABLES, AFFINITIES, RECORDS):
+        with pytest.raises(sparrot.InvalidInputError, match="must end in"):
+            require_writable(tmp_path / name, kinds)
+    with pytest.raises(sparrot.InvalidInputError, match=r"must end in \.npz or \.h5ad"):
+        sparrot.save(a, tmp_path / name)
+    with pytest.raises(sparrot.InvalidInputError, match="cannot hold a table"):
+        write_table(Table({"x": [1]}), tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_input_is_not_replaced_by_the_result(tmp_path):

@@ -10,6 +10,9 @@ from sparrot.affinity._kinds import KINDS, Kind
 from sparrot.cli import COMMANDS, main, parse
 from sparrot.cli._options import METRICS
 from sparrot.engine import Threads
+from sparrot.io._formats import FORMATS, Format
+from sparrot.ot import MIN_NEIGHBORS, PERPLEXITY
+from sparrot.ot._solve import SEARCHES
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -116,6 +119,30 @@ def test_a_kind_that_is_added_to_the_table_can_be_asked_for(monkeypatch, tmp_pat
     assert (facts["kind"], facts["components"]) == ("ring", 4)
     assert main([*asked, "--eps", "1"]) == 2
     assert "it takes --neighbors" in capsys.readouterr().err
+
+
+def helped(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_help_has_the_defaults_and_choices_of_the_library(capsys):
+    said = helped("affinity", capsys)
+    assert f"for eot --perplexity {PERPLEXITY:g};" in said
+    assert f"(default: {MIN_NEIGHBORS:g}, but at most half the perplexity" in said
+    assert f"--search {{{','.join(SEARCHES)}}}" in said
+    assert f"(default: --perplexity {PERPLEXITY:g};" in helped("tsne", capsys)
+
+
+def test_help_names_every_format_and_what_it_can_hold(capsys, monkeypatch):
+    toy = Format("_text", holds=("table", "record", "entries"), keeps=True)
+    monkeypatch.setitem(FORMATS, ".toy", toy)
+    said = helped("affinity", capsys)
+    assert "points: .npy, .npz, .csv, .tsv, .parquet, .h5ad, .mtx or .toy (" in said
+    assert ".npz or .h5ad (which keeps what it has); its matrix: .mtx; entries" in said
+    assert "weight: .csv, .tsv, .parquet or .toy (which keeps what it has), chosen" in said
+    assert ".npz, .csv, .tsv, .parquet or .toy (which keeps" in helped("path", capsys)
 
 
 def test_help_and_completion_wait_for_nothing_heavy():
