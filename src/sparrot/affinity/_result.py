@@ -223,6 +223,9 @@ class Affinity:
         facts = [f"{self.matrix.shape[0]} points", f"{self.n_neighbors:.1f} neighbors a row"]
         if self.eps is not None and self.metric != "kernel":
             facts.append(f"eps = {self.relative_eps:.3g} x mean cost")
+        if self.min_neighbors is not None:
+            least, most = self.min_neighbors.min(), self.min_neighbors.max()
+            facts.append(f"at least {least:g}" + (f" to {most:g}" if most > least else ""))
         if self.certificate is not None:
             facts.append(f"marginal error {self.certificate.marginal_error:.1e}")
             claimed = ", as its file claims" if self.certificate.claimed else ""

@@ -99,8 +99,8 @@ def qot(
         `"connected"` finds the smallest eps, to 2 %, for which the graph has one component.
     perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
     n_neighbors : instead of both: the effective number of neighbors of *every* row, hardly any of
-        which has more: `min_neighbors` with a small eps (a twentieth of the eps at which rows have
-        that many neighbors on average; more below three neighbors, up to half at two).
+        which has more: `min_neighbors` with a small eps (a twentieth of the eps at which a typical
+        row alone would have that many; more below three neighbors, up to half at two).
     min_neighbors : a floor on the effective number of neighbors :math:`1 / |W_i|^2` of every row,
         at most n - 1; one number, or one for each point. So no outlier pairs off with another, and
         the graph does not fall into small pieces. See the notes. None or 0 for no floor, as in the

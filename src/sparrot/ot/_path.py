@@ -7,6 +7,7 @@ hardly anything again: the ceilings of the larger problem still hold for most ro
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -14,10 +15,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from sparrot._types import FloatArray
+from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
+from sparrot.ot._newton import MAX_STEPS
 from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
 from sparrot.ot._solve import dense_instead, make_method
 
@@ -27,7 +29,9 @@ _SHARE_OF_MEAN = 0.5  # of a mean number of neighbors, or of all, that such a fl
 _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
-_FLOOR_PRECISION, _FLOOR_TOL = 0.2, 1e-2  # and both where a floor follows
+_FLOOR_TOL = 1e-2  # and where a floor follows
+_TIES = 1e-9  # differences that are none
+_TYPICAL_ROWS = 64  # whose costs with all others tell the eps of rows
 _SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without,
 _SHARE_OF_PAIRS = 0.5  # more for the least floors: rows of two neighbors are all but singular
 _SHARE_ON_THE_WAY = 0.3  # and one from which small shares are reached well
@@ -183,19 +187,41 @@ class EpsilonPath:
     def with_neighbors(self, k: float) -> Solution:
         """The solution in which every row has k effective neighbors, and hardly any has more.
 
-        The problem has a floor of k on every row. Its eps is a small share of the eps at which the
-        problem without a floor has k neighbors a row on average: so small that it hardly gives any
-        row more than its floor, and large enough for the problem to be well conditioned.
+        The problem has a floor of k on every row. Its eps is a small share of the eps at which a
+        typical row by itself would have k neighbors: so small that it hardly gives any row more
+        than its floor, and large enough for the problem to be well conditioned. The way leads over
+        larger eps, and first over the problem without a floor.
         """
-        target = min(max(k, 2.0), 0.9 * self._most_neighbors())
-        log_eps, slope = self._pilot(target)
-        log_eps, _ = self._reach(target, log_eps, slope, _FLOOR_PRECISION, _FLOOR_TOL, floor=False)
-        self._start, self._known = self._known[-1][1], []  # these say nothing of other eps
-        eps = float(np.exp(log_eps))
+        eps = self._eps_of_rows(k)
+        with suppress(NotConvergedError):  # a start is good, but no more than that
+            self._start = self.at(eps, _FLOOR_TOL, floor=False).u
+        self._known = []  # says nothing of problems with a floor
         share = float(np.interp(k, [2, 3], [_SHARE_OF_PAIRS, _SHARE_OF_ROWS]))
         if share < _SHARE_ON_THE_WAY:
             self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
-        return self.at(share * eps)
+        try:
+            return self.at(share * eps)
+        except NotConvergedError as error:
+            raise NotConvergedError(
+                error.problem,
+                error.result,
+                remedy=[
+                    *(remedy for remedy in error.remedies if "{eps}" not in remedy),
+                    "take a larger {n_neighbors}",
+                    "take {perplexity} with {min_neighbors}",
+                ],
+            ) from error
+
+    def _eps_of_rows(self, k: float) -> float:
+        """The median, over some rows, of the eps at which the row alone has k neighbors."""
+        n, cost = self._problem.n, self._problem.cost
+        every = np.arange(n, dtype=np.int32)
+        found = []
+        for i in np.linspace(0, n - 1, min(_TYPICAL_ROWS, n)).astype(np.int32):
+            others = every[every != i] if self._problem.hollow else every
+            found.append(_eps_of_row(cost.pairs(np.full_like(others, i), others), k))
+        typical = float(np.median(found))
+        return typical if 0 < typical < np.inf else self._typical_eps()
 
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
@@ -297,6 +323,45 @@ class EpsilonPath:
         return _extrapolated(known, float(np.log(n))) + _ABOVE, slope
 
 
+def _eps_of_row(c: FloatArray, k: float) -> float:
+    r"""The largest eps at which :math:`w_j = [v - c_j]_+ / \varepsilon` has k neighbors.
+
+    Its sum is one, and their effective number is :math:`1/|w|^2`. If the nearest alone, at one and
+    the same cost, are more than k, the largest at which no others join them; infinite if there are
+    no others. A k of all or nearly all counts as nine tenths of them.
+
+    Examples
+    --------
+    >>> round(_eps_of_row(np.array([0.0, 1.0, 5.0]), 1.8), 5)  # w = 2/3, 1/3
+    3.0
+    >>> _eps_of_row(np.array([0.0, 0.0, 0.0, 1.0]), 2), _eps_of_row(np.ones(4), 2)
+    (3.0, inf)
+    """
+    k = min(k, 0.9 * len(c)) * (1 + _TIES)
+    nearest = float(c.min())
+    c = np.sort(c) - nearest
+    m, sums, squares = np.arange(1, len(c) + 1), np.cumsum(c), np.cumsum(c * c)
+    equal = int(np.count_nonzero(c <= _TIES * nearest))
+    if equal == len(c):
+        return float(np.inf)
+    if equal >= k:
+        return float(equal * c[equal])
+
+    def effective(v: FloatArray, m: IntArray) -> FloatArray:
+        """The effective neighbors among the m nearest."""
+        second = m * v * v - 2 * v * sums[m - 1] + squares[m - 1]
+        return np.divide((m * v - sums[m - 1]) ** 2, second, out=np.ones(len(m)), where=second > 0)
+
+    reached = effective(c[1:], m[:-1]) >= k  # where the next neighbor comes in
+    own = int(np.argmax(reached)) + 1 if reached.any() else len(c)
+    low, high = c[own - 1], c[own] if reached.any() else c[-1] * len(c) * 10
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = effective(np.array([middle]), np.array([own]))[0] >= k
+        low, high = (low, middle) if enough else (middle, high)
+    return float(own * high - sums[own - 1])
+
+
 def _is_connected(solution: Solution) -> bool:
     graph = csr_array(solution.plan)
     return bool(connected_components(graph, directed=False, return_labels=False) == 1)
@@ -381,7 +446,8 @@ def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
         )
         remedy = ["drop far points", "raise {tol}"]
     else:
-        remedy = ["raise {max_iter} or {tol}"]
+        at_limit = len(solution.history) >= (options.max_iter or MAX_STEPS)
+        remedy = ["raise {max_iter} or {tol}" if at_limit else "raise {tol}"]
         if solution.method == "active-set" and solution.problem.n <= _FITS_DENSE:
             remedy.insert(0, "take {solver='newton'}")
         if options.search != "exact":

@@ -679,3 +679,27 @@ def test_the_matrix_is_sparse_and_of_the_usual_kind():
     assert isinstance(a.matrix, csr_array)
     assert a.matrix.dtype == np.float64
     assert a.matrix.has_sorted_indices
+
+
+def _far_halves(rng):
+    X = rng.standard_normal((300, 5))
+    X[:150] += 1e4
+    return X
+
+
+@pytest.mark.parametrize(
+    ("points", "k", "most"),
+    [
+        (lambda rng: np.eye(50), 3, 49),  # all distances are equal
+        (lambda rng: np.repeat(rng.standard_normal((20, 5)), 40, axis=0), 15, 39),
+        (lambda rng: np.vstack([np.zeros((400, 3)), np.ones((1, 3))]), 15, 400),
+        (_far_halves, 15, 20),
+        (lambda rng: np.exp(4 * rng.standard_normal((900, 5))), 15, 200),
+        (lambda rng: np.stack(np.meshgrid(*2 * [np.arange(12.0)]), -1).reshape(-1, 2), 8, 9),
+    ],
+)
+def test_the_row_wise_graph_is_found_where_rows_have_more_at_any_eps(points, k, most):
+    X = points(np.random.default_rng(0))
+    a = sparrot.qot(X, n_neighbors=k)
+    assert_floor_optimal(a, half_squared(X), k)
+    assert effective(a.matrix).max() <= most + 1e-6
