@@ -64,6 +64,7 @@ _DENSE = 1024  # the first part has at most that many points,
 _PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
 _MOST_ROWS = 0.25  # the quantile of rows that must have two
 _PART_STEPS = 200  # Newton steps for a part, at most
+_SAME_EPS = 2  # a floor that comes in at the same eps moves most rows as much less
 _WARM_ROWS = 64  # that judge a warm start
 
 _PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
@@ -457,8 +458,8 @@ def warm_start(
 
 def floor_start(problem: SparseProblem, solution: Solution) -> Guess:
     """From the solution without a floor, at this eps or another: its potentials are near enough."""
-    n_neighbors = solution.plan.nnz / problem.n
-    slack = solution.problem.regularizer.mass / n_neighbors
+    n_neighbors, mass = solution.plan.nnz / problem.n, solution.problem.regularizer.mass
+    slack = mass / n_neighbors / (_SAME_EPS if mass == problem.regularizer.mass else 1)
     return Guess(solution.u, np.full(problem.n, slack), n_neighbors)
 
 
