@@ -31,6 +31,7 @@ from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
     as_choice,
     as_flag,
+    as_floats,
     as_max_iter,
     as_points,
     as_positive,
@@ -554,10 +555,8 @@ def as_floor(
         value = scale.floor(n)
     if value is None or (np.ndim(value) == 0 and value == 0):
         return None
-    try:
-        floor = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), n))
-    except (TypeError, ValueError):
-        floor = np.full(n, np.nan)
+    floor = as_floats(value)
+    floor = np.array(np.broadcast_to(floor if floor.shape in ((), (n,)) else np.nan, n))
     most = n - hollow
     if not ((floor >= 1) & (floor <= most)).all():
         shown = value if np.ndim(value) == 0 else f"values of shape {np.shape(value)}"
@@ -661,7 +660,7 @@ class TransportEstimator(AffinityEstimator):
         if np.array_equal(X, self._fit_X):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
-        costs = costs_to(self._fit_X, self.metric)
+        costs = costs_to(self._fit_X, self.metric, shifted=True)
         with Run(self.n_jobs) as run:
             return self._rows(lambda rows: costs(X[rows]), twin, run)
 

@@ -33,7 +33,8 @@ _SHORT_STEPS = 10  # for so many steps without progress
 ARMIJO = 1e-4
 SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
-_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps
+_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps,
+_HOPELESS = 5  # or so many where rounding alone makes as large an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def newton(
         if error < least:
             best, least = u, error
         report(len(history), error)
-        if error <= tol or len(history) >= max_iter or len(history) > progressed + _PATIENCE:
+        patience = _HOPELESS if least < rounding(dual, u, state) else _PATIENCE
+        if error <= tol or len(history) >= max_iter or len(history) > progressed + patience:
             break
         if not np.isfinite(error):  # nothing leads back from there
             break
@@ -125,6 +127,11 @@ def newton(
 
 def _error(dual: Dual, state: DualState) -> float:
     return float(np.abs(state.gradient).max()) / dual.mass
+
+
+def rounding(dual: Dual, u: FloatArray, state: DualState) -> float:
+    """The marginal error that the rounding of the potentials alone can make."""
+    return float(np.finfo(np.float64).eps * np.abs(state.diagonal * u).max() / dual.mass)
 
 
 def adapted(delta: float, length: float, most: float = _MOST_DELTA) -> float:
