@@ -27,6 +27,7 @@ from sparrot.errors import (
 
 _LONGEST = 200  # letters of the errors of others that are repeated
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
+_LEAST_SUM = 2.0**-1000  # of a row, so that its reciprocal and products with that are finite
 _LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
 
 
@@ -58,6 +59,22 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
             remedy="rows are samples, columns are features",
         )
     return X
+
+
+def as_path(path: Any) -> Path:
+    """The path of a file."""
+    try:
+        named = Path(path)
+    except TypeError:
+        named = Path()
+    if named == Path() or "\0" in str(named):
+        raise InvalidInputError(
+            f"must be the path of a file, got {path!r}",
+            parameter="path",
+            value=path,
+            remedy="pass a string or a pathlib.Path",
+        )
+    return named
 
 
 def require_file(path: Path) -> None:
@@ -175,6 +192,13 @@ def _refuse_other_things(X: Any, name: str) -> None:
             parameter=name,
             value=X,
             remedy=f"pass np.asarray({literal(name)})",
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise InvalidInputError(
+            f"of shape {X.shape} holds dates or times, not numbers",
+            parameter=name,
+            value=X,
+            remedy="drop them, or pass what they mean as numbers",
         )
     masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
     if masked:
@@ -344,6 +368,16 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
             value=W.shape,
             remedy="from points, make one with {sparrot.qot}",
         )
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    odd = np.flatnonzero((sums > 0) & ~((sums >= _LEAST_SUM) & (sums < np.inf)))
+    if len(odd):
+        raise InvalidInputError(
+            f"must have row sums that can be scaled to one, but that of row {odd[0]} is "
+            f"{sums[odd[0]]:.3g}",
+            parameter="W",
+            value=sums[odd[0]],
+            remedy="divide W by its largest entry, or drop such points",
+        )
     largest = abs(W - W.T).max() if symmetric and W.shape[0] else 0.0
     if largest and largest > _ASYMMETRY * np.finfo(np.float64).eps * W.max():
         raise InvalidInputError(
@@ -355,15 +389,45 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
     return W
 
 
+def as_finite(values: Any, shape: tuple[int, ...] | None, name: str) -> FloatArray:
+    """Finite numbers of a shape, or of any; copied."""
+    numbers = as_floats(values)
+    if not np.isfinite(numbers).all() or (shape is not None and numbers.shape != shape):
+        wanted = "finite numbers" if shape is None else f"finite numbers of shape {shape}"
+        raise InvalidInputError(
+            f"must be {wanted}, got {_a_kind(values)} of shape {numbers.shape}",
+            parameter=name,
+            value=values,
+        )
+    return numbers
+
+
+def as_labels(labels: Any, n: int | None, name: str) -> Any:
+    """A label for each of n points (or of any number of them), as an array of one dimension."""
+    array = np.asarray(labels)
+    try:
+        names = np.unique(array)
+    except TypeError:
+        names = np.empty(0)
+    if array.ndim != 1 or not len(names) or (n is not None and len(array) != n):
+        points = "each point" if n is None else f"each of the {n} points"
+        raise InvalidInputError(
+            f"must be a label for {points}, got {_a_kind(labels)} of shape {array.shape}",
+            parameter=name,
+            value=labels,
+        )
+    return array
+
+
 def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
     """Finite functions on n points: one as (n,), or m as (n, m), in float64."""
     functions = as_floats(F)
     if functions.ndim not in (1, 2) or len(functions) != n:
         raise InvalidInputError(
             f"must be a function on the {n} points, of shape ({n},) or ({n}, m), "
-            f"got shape {np.shape(F)}",
+            f"got shape {functions.shape}",
             parameter=name,
-            value=np.shape(F),
+            value=F,
         )
     if not np.isfinite(functions).all():
         raise InvalidInputError(
@@ -494,7 +558,7 @@ def as_weights(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
 
 def as_public_metric(metric: Any) -> str:
     """The name of a metric; `"kernel"` is for `project` alone."""
-    if metric == "kernel" or not isinstance(metric, str):
+    if not isinstance(metric, str) or metric == "kernel":
         raise InvalidInputError(
             f"must be the name of a metric, got {metric!r}",
             parameter="metric",

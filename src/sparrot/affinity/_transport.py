@@ -424,7 +424,7 @@ def tsallis(
     >>> [int(sparrot.tsallis(X, 0.1, q).n_neighbors) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
-    if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= float(q) < 1:
+    if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= q < 1:
         raise InvalidInputError(
             f"must be in [0, 1), got {q!r}", parameter="q", value=q, remedy="q = 1 is {sparrot.eot}"
         )

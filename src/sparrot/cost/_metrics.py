@@ -37,11 +37,7 @@ def make_cost(X: PointArray, metric: str) -> Cost:
             cost: Cost = MatrixCost(np.asarray(X, dtype=np.float64))
         else:
             cost = _from_points(X, metric)
-    if metric == "precomputed":
-        least = _SMALLEST
-    else:
-        least = max(_rounding_of_costs(X, metric), _SMALLEST)
-    if not least < cost.unit < np.inf:
+    if not max(_rounding_of_costs(X, metric), _SMALLEST) < cost.unit < np.inf:
         raise _no_scale(X, metric, cost.unit)
     return cost
 
@@ -81,6 +77,8 @@ def _no_scale(X: PointArray, metric: str, unit: float) -> InvalidInputError:
 
 def _rounding_of_costs(X: PointArray, metric: str) -> float:
     """A mean cost that is no more than rounding."""
+    if metric == "precomputed":
+        return 0.0
     if metric not in _METRICS:  # there are no tiles: looking at all points costs nothing
         return np.inf if (X == X[0]).all() else 0.0
     size = 1.0 if metric == "cosine" else max(float(X.max()), -float(X.min()))

@@ -25,6 +25,7 @@ from sparrot._types import FloatArray, IntArray
 MAX_STEPS = 2000  # of a solver, where nothing else is asked for
 ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounded once more
 EASY = 0.1  # relative eps above which Newton starts well from anywhere
+NO_DIGITS = 2.0**-60  # eps over the costs that matter below which no entry has a digit
 ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
 LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,

@@ -19,7 +19,7 @@ from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
-from sparrot.ot._newton import MAX_STEPS
+from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
 from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
 from sparrot.ot._solve import dense_instead, make_method
 
@@ -42,8 +42,7 @@ _CONNECTED = 1.02  # ratio between the smallest connected eps found and a discon
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
 _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
-_TINY = 1e-12  # relative eps that deserves a look at the nearest costs:
-_NO_DIGITS = 2.0**-60  # of these, and no entry of the plan has a digit
+_TINY = 1e-12  # relative eps that deserves a look at the nearest costs
 _STRIDE = 3.0  # longest step of a search, in log eps
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
@@ -126,7 +125,7 @@ class EpsilonPath:
 
         Raises `NotConvergedError` with the best iterate if need be.
         """
-        if eps < _TINY and eps < _NO_DIGITS * self._near_eps():
+        if eps < _TINY and eps < NO_DIGITS * self._near_eps():
             raise InvalidInputError(
                 f"is {eps:.3g} x the mean cost, and drowns in the rounding of the nearest costs",
                 parameter="eps",

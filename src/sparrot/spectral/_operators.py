@@ -215,7 +215,7 @@ def as_exponent(alpha: Any) -> float:
     >>> as_exponent(1)
     1.0
     """
-    if not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
+    if not isinstance(alpha, Real) or not 0 <= alpha <= 1:
         raise InvalidInputError(
             f"must be from 0 to 1, got {alpha!r}",
             parameter="alpha",
@@ -233,7 +233,7 @@ def as_laziness(lazy: Any) -> float:
     >>> as_laziness(0.5)
     0.5
     """
-    if not isinstance(lazy, Real) or not 0 <= float(lazy) < 1:
+    if not isinstance(lazy, Real) or not 0 <= lazy < 1:
         raise InvalidInputError(
             f"must be a probability below 1, got {lazy!r}",
             parameter="lazy",
