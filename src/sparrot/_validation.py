@@ -439,16 +439,23 @@ def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
     return functions
 
 
+def as_real(value: Any) -> float:
+    """A number in float64: infinite if it is beyond, NaN if it is no real number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
 def as_positive(value: Any, name: str, hint: str) -> float:
     """A positive finite number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InvalidInputError(
             f"must be a number, got {value!r}", parameter=name, value=value, remedy=hint
         )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = np.inf
+    number = as_real(value)
     if not 0 < number < np.inf:
         raise InvalidInputError(
             f"must be positive and finite, got {str(value)[:40]}",

@@ -31,8 +31,8 @@ def mean_principal_angle(A: Any, B: Any) -> float:
     A, B = as_array(A, "A"), as_array(B, "B")
     if len(A) != len(B) or not (A.any() and B.any()):
         raise InvalidInputError(
-            f"and B must have as many rows, and columns that are not zero, got shapes {A.shape} and "
-            f"{B.shape}",
+            "and B must have as many rows, and columns that are not zero, got shapes "
+            f"{A.shape} and {B.shape}",
             parameter="A",
             value=A.shape,
         )

@@ -155,7 +155,10 @@ def summarize(
     hint = "it is a factor on eps, 4 is a good start"
     if not 1 < as_positive(span, "span", hint) <= _WIDEST:
         raise InvalidInputError(
-            f"must be more than 1 and at most {_WIDEST:g}, got {span!r}", parameter="span", value=span, remedy=hint
+            f"must be more than 1 and at most {_WIDEST:g}, got {span!r}",
+            parameter="span",
+            value=span,
+            remedy=hint,
         )
     floor = as_floor(min_neighbors, len(points), True, scale)
     options: dict[str, Any] = {

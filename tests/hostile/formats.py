@@ -123,6 +123,8 @@ def run(name: str, seed: int) -> str:
         try:
             FILES[name][1](path)
         except SparrotError as error:
-            assert "\n" not in str(error), f"an error of several lines: {error}"
-            return "refused"
-    return "read"
+            refused = error
+        else:
+            return "read"
+    assert "\n" not in str(refused), f"an error of several lines: {refused}"
+    return "refused"

@@ -3,9 +3,9 @@
     python tests/hostile/fuzz.py                    # FUZZ_SECONDS=600, FUZZ_SEED=0
     python tests/hostile/fuzz.py geometries:165     # one case again, with its traceback
 
-Cases run in processes of their own, so that a crash or a hang is one failed case. The table says how
-many of each kind were tried and how they ended; each failure has a name that runs it again. The exit
-code is 1 if there is one.
+Cases run in processes of their own, so that a crash or a hang is one failed case. The table says
+how many of each kind were tried and how they ended; each failure has a name that runs it again. The
+exit code is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -222,9 +222,7 @@ def table(ends: dict[str, Counter[str]]) -> str:
         total += found
         rows.append((area, str(found.total()), *(str(found[end]) for end in ENDS)))
     rows.append(("all", str(total.total()), *(str(total[end]) for end in ENDS)))
-    return "\n".join(
-        f"{row[0]:<12}" + "".join(f"{cell:>14}" for cell in row[1:]) for row in rows
-    )
+    return "\n".join(f"{row[0]:<12}" + "".join(f"{cell:>14}" for cell in row[1:]) for row in rows)
 
 
 def main() -> int:

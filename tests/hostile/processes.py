@@ -1,4 +1,4 @@
-"""Processes that are killed, interrupted or run out of disk: the old file stays, or a whole new one.
+"""Processes that are killed, interrupted or out of disk: the old file stays, or a whole new one.
 
 Each case runs the command line in a process of its own.
 """

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,6 +36,7 @@ from sparrot._validation import (
     as_positive,
     as_potential,
     as_public_metric,
+    as_real,
     as_tolerance,
     require_transformer,
 )
@@ -424,7 +424,7 @@ def tsallis(
     >>> [int(sparrot.tsallis(X, 0.1, q).n_neighbors) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
-    if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= q < 1:
+    if not 0 <= as_real(q) < 1:
         raise InvalidInputError(
             f"must be in [0, 1), got {q!r}", parameter="q", value=q, remedy="q = 1 is {sparrot.eot}"
         )

@@ -30,6 +30,7 @@ from sparrot._validation import (
     as_max_iter,
     as_points,
     as_positive,
+    as_real,
     as_tolerance,
     as_weights,
 )
@@ -171,7 +172,7 @@ def _as_measure(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
 
 def _as_path(weights: Any) -> FloatArray:
     """Numbers in [0, 1], given or evenly spaced."""
-    if isinstance(weights, Integral) and not isinstance(weights, bool) and weights >= 2:
+    if isinstance(weights, Integral) and as_real(weights) >= 2:
         return np.linspace(0, 1, as_count(weights, "weights", 10**6))
     path = as_floats(weights)
     if path.ndim != 1 or not len(path) or not ((path >= 0) & (path <= 1)).all():

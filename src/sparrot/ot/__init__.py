@@ -58,10 +58,10 @@ __all__ = [
     "new_rows",
     "number_of_pairs",
     "perplexities",
+    "require_digits",
     "screen",
     "solve",
     "transform_scores",
-    "require_digits",
     "transport",
     "twins",
 ]

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import BoolArray, FloatArray
-from sparrot._validation import as_choice, as_count
+from sparrot._validation import as_choice, as_count, as_real
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
     COMPONENTS,
@@ -230,8 +230,7 @@ class DiffusionMap(SpectralMap):
         return isinstance(self.t, str) and self.t == "multiscale"
 
     def _steps(self) -> int:
-        whole = isinstance(self.t, Integral) and not isinstance(self.t, bool)
-        if not whole or not 0 <= self.t < 2**62:
+        if not isinstance(self.t, Integral) or not 0 <= as_real(self.t) < 2**62:
             raise InvalidInputError(
                 f"must be a number of steps, 0, 1, 2, ..., or 'multiscale', got {self.t!r}",
                 parameter="t",
