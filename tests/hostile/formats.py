@@ -32,11 +32,11 @@ def packed(write: Writer) -> Writer:
 
 
 def write_csv(path: Path) -> None:
-    FRAME.to_csv(path, index=False)
+    FRAME.to_csv(path, index=False, compression=None)
 
 
 def write_tsv(path: Path) -> None:
-    FRAME.to_csv(path, index=False, sep="\t")
+    FRAME.to_csv(path, index=False, sep="\t", compression=None)
 
 
 POINTS: dict[str, Writer] = {

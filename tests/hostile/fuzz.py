@@ -21,6 +21,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
@@ -150,6 +151,7 @@ class Worker:
         answer = self._process.stdout.readline()
         if not answer:
             code = self._process.wait()
+            self._close()
             self._start()
             return "crashes", f"exit code {code}"
         end, words = json.loads(answer)
@@ -159,6 +161,13 @@ class Worker:
         """End it, and what it has started."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
 
 
 def one(area: str, seed: int) -> tuple[str, str]:

@@ -434,9 +434,11 @@ def run(name: str, parameter: str, value: str) -> str:
     """One case: "answered" or "refused"; anything else is an assertion that fails."""
     arguments = needed(name)
     kind = arguments_of(name)[parameter]
-    hostile = HOSTILE[kind][value]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an np.matrix is made
+        hostile = HOSTILE[kind][value]()
+        before = hostile if inspect.isgenerator(hostile) else copy.deepcopy(hostile)
     arguments[parameter] = hostile
-    before = hostile if inspect.isgenerator(hostile) else copy.deepcopy(hostile)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", sparrot.AffinityWarning)
