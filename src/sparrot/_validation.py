@@ -394,8 +394,9 @@ def as_finite(values: Any, shape: tuple[int, ...] | None, name: str) -> FloatArr
     numbers = as_floats(values)
     if not np.isfinite(numbers).all() or (shape is not None and numbers.shape != shape):
         wanted = "finite numbers" if shape is None else f"finite numbers of shape {shape}"
+        found = f"of shape {numbers.shape}" if np.isfinite(numbers).all() else "with other entries"
         raise InvalidInputError(
-            f"must be {wanted}, got {_a_kind(values)} of shape {numbers.shape}",
+            f"must be {wanted}, got {_a_kind(values)} {found}",
             parameter=name,
             value=values,
         )

@@ -11,7 +11,7 @@ import sparrot
 from hostile import formats
 from sparrot.io._formats import FORMATS
 
-MUTANTS = 60
+MUTANTS = 40
 
 
 def test_every_format_is_here(tmp_path):
