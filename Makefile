@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test fuzz lint bench docs clean
 
 demo: .venv/plot.done
 	$(BIN)/sparrot demo --output $(OUT)
 
 test: .venv/test.done
 	$(BIN)/python -m pytest
+
+# Thousands of hostile cases, for FUZZ_SECONDS=600 from FUZZ_SEED=0; prints a table.
+fuzz: .venv/test.done
+	$(BIN)/python tests/hostile/fuzz.py
 
 lint: .venv/lint.done
 	$(BIN)/ruff check .

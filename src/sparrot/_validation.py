@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -27,7 +27,12 @@ from sparrot.errors import (
 
 _LONGEST = 200  # letters of the errors of others that are repeated
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
+_LEAST_SUM = 2.0**-1000  # of a row, so that its reciprocal and products with that are finite
 _LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
+
+
+class _OtherKindError(InvalidInputError, TypeError):
+    """An `InvalidInputError` for what is no number: of that scikit-learn wants a `TypeError`."""
 
 
 def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArray:
@@ -54,6 +59,22 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
             remedy="rows are samples, columns are features",
         )
     return X
+
+
+def as_path(path: Any) -> Path:
+    """The path of a file."""
+    try:
+        named = Path(path)
+    except TypeError:
+        named = Path()
+    if named == Path() or "\0" in str(named):
+        raise InvalidInputError(
+            f"must be the path of a file, got {path!r}",
+            parameter="path",
+            value=path,
+            remedy="pass a string or a pathlib.Path",
+        )
+    return named
 
 
 def require_file(path: Path) -> None:
@@ -107,7 +128,7 @@ def refuse_broken(path: Path, what: str) -> Iterator[None]:
 def as_array(X: Any, name: str = "X") -> PointArray:
     """A finite C-contiguous matrix of float32 or float64; sparse input is made dense."""
     _refuse_other_things(X, name)
-    if issparse(X):
+    if issparse(X) and X.ndim == 2:
         require_memory(
             8.0 * X.shape[0] * X.shape[1],
             what=f"sparse {name} of shape {X.shape}, made dense,",
@@ -123,7 +144,7 @@ def as_array(X: Any, name: str = "X") -> PointArray:
             ensure_min_samples=0,
             input_name=name,
         )
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise _no_matrix(X, name, error) from error
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()
@@ -172,6 +193,13 @@ def _refuse_other_things(X: Any, name: str) -> None:
             value=X,
             remedy=f"pass np.asarray({literal(name)})",
         )
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        raise InvalidInputError(
+            f"of shape {X.shape} holds dates or times, not numbers",
+            parameter=name,
+            value=X,
+            remedy="drop them, or pass what they mean as numbers",
+        )
     masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
     if masked:
         raise InvalidInputError(
@@ -180,7 +208,18 @@ def _refuse_other_things(X: Any, name: str) -> None:
             value=X,
             remedy="drop or impute them",
         )
-    words = _columns_of_words(X)
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        _refuse_frames(X, name)
+
+
+def _refuse_frames(X: Any, name: str) -> None:
+    """Raise for data frames with columns that are no features, or that cannot be told apart."""
+    words = [
+        repr(column)
+        for k, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True))
+        if getattr(dtype, "kind", "O") in "MmSU"
+        or (getattr(dtype, "kind", "O") == "O" and not _numbers(X.iloc[:, k]))
+    ]
     if words:
         raise InvalidInputError(
             f"must have columns of numbers, and these are not: {', '.join(words[:5])}"
@@ -189,30 +228,42 @@ def _refuse_other_things(X: Any, name: str) -> None:
             value=X,
             remedy="drop what is no feature",
         )
-
-
-def _columns_of_words(X: Any) -> list[str]:
-    """The columns of a data frame that are no numbers."""
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        return []
-    kinds = [getattr(dtype, "kind", "O") for dtype in X.dtypes]
-    return [
-        repr(name)
-        for k, (name, kind) in enumerate(zip(X.columns, kinds, strict=True))
-        if kind in "MmSU" or (kind == "O" and not _numbers(X.iloc[:, k]))
-    ]
+    columns = list(X.columns)
+    if len(set(columns)) < len(columns):
+        twice = next(column for k, column in enumerate(columns) if column in columns[:k])
+        raise InvalidInputError(
+            f"has more than one column named {twice!r}",
+            parameter=name,
+            value=columns,
+            remedy=f"name columns apart, or pass {literal(name)}.to_numpy()",
+        )
+    if any(hasattr(dtype, "fill_value") for dtype in X.dtypes):
+        raise InvalidInputError(
+            f"is a data frame of shape {X.shape} with sparse columns",
+            parameter=name,
+            value=X.shape,
+            remedy=f"pass {literal(name)}.sparse.to_coo(), or {literal(name)}.sparse.to_dense()",
+        )
 
 
 def _numbers(column: Any) -> bool:
     try:
         np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
 
 def _no_matrix(X: Any, name: str, error: Exception) -> InvalidInputError:
     """What is wrong with an array that was refused, by its shape and type."""
+    X_ = literal(name)
+    if not hasattr(X, "__array__") and not isinstance(X, Sequence) and not issparse(X):
+        return InvalidInputError(
+            f"must be a matrix, one row per point, got {_a_kind(X)}",
+            parameter=name,
+            value=X,
+            remedy="pass an array, a data frame, a sparse matrix, or a list of rows",
+        )
     try:
         shape = np.shape(X)
     except ValueError:  # a ragged list; numpy's own words are good
@@ -222,60 +273,113 @@ def _no_matrix(X: Any, name: str, error: Exception) -> InvalidInputError:
             value=X,
             remedy="give all rows the same length",
         )
-    problem, remedy = f"of shape {shape} is no matrix of numbers: {error}", ""
-    if len(shape) > 2:
+    why = " ".join(str(error).split())
+    problem, remedy = f"of shape {shape} is no matrix of numbers: {why}", ""
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "names", None):
+        problem = f"of shape {shape} has rows with named fields, and is no matrix"
+        remedy = f"pass numpy.lib.recfunctions.structured_to_unstructured({X_})"
+    elif len(shape) > 2:
         problem = f"must be a matrix, one row per point, got {len(shape)} dimensions: {shape}"
-        X_ = literal(name)
         remedy = f"{X_}.reshape(len({X_}), -1) has one row for each of {shape[0]}"
     elif len(shape) < 2:
         problem = f"must be a matrix, one row per point, got shape {shape}. Reshape your data"
-        X_ = literal(name)
         remedy = f"{X_}.reshape(-1, 1) if it is one feature, {X_}.reshape(1, -1) if it is one point"
-    elif np.iscomplexobj(X):
+    elif _is_complex(X):
         problem = f"has shape {shape} and dtype {np.asarray(X).dtype}. Complex data not supported"
         remedy = "pass its real part, or real and imaginary parts as columns"
-    return InvalidInputError(problem, parameter=name, value=shape, remedy=remedy)
+    elif isinstance(error, OverflowError):
+        problem, remedy = f"of shape {shape} has a number beyond float64: {why}", "rescale it"
+    kind = _OtherKindError if isinstance(error, TypeError) else InvalidInputError
+    return kind(problem, parameter=name, value=shape, remedy=remedy)
 
 
-def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
-    """A square symmetric matrix of finite nonnegative numbers: an `Affinity`, sparse or dense.
+def _a_kind(X: Any) -> str:
+    """What something is, by its type."""
+    kind = type(X).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
-    Sparse stays sparse (as `csr_array` of float64), dense stays dense. Where it is only walked on,
-    it need not be symmetric.
+
+def _is_complex(X: Any) -> bool:
+    """Whether some of the numbers are complex, also in a list or an array of objects."""
+    entries = np.asarray(X.data if issparse(X) else X)
+    return bool(
+        np.iscomplexobj(entries)
+        or (entries.dtype == object and any(isinstance(x, complex) for x in entries.ravel()))
+    )
+
+
+def as_floats(value: Any) -> FloatArray:
+    """An array of float64, copied; what is not made of real numbers is one NaN.
+
+    Complex numbers are not made real.
+    """
+    try:
+        array = np.asarray(value)
+        return np.full(1, np.nan) if _is_complex(array) else np.array(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return np.full(1, np.nan)
+
+
+def as_nonnegative(W: Any, name: str = "W") -> csr_array | FloatArray:
+    """A matrix of finite nonnegative numbers: an `Affinity`, sparse or dense.
+
+    Sparse stays sparse (as `csr_array` of float64), dense stays dense.
     """
     W = getattr(W, "matrix", W)
-    if issparse(W):
+    if issparse(W) and W.ndim == 2:
+        if _is_complex(W):
+            raise _no_matrix(W, name, ValueError())
         W = csr_array(W, dtype=np.float64)
         if not W.data.all():  # a stored zero is no edge
             W = W.copy()
             W.eliminate_zeros()
         entries = W.data
     else:
-        W = np.asarray(as_array(W, "W"), dtype=np.float64)
+        W = np.asarray(as_array(W, name), dtype=np.float64)
         entries = W
-    if W.ndim != 2 or W.shape[0] != W.shape[1]:
-        raise InvalidInputError(
-            f"must be a square matrix, got shape {W.shape}",
-            parameter="W",
-            value=W.shape,
-            remedy="from points, make one with {sparrot.qot}",
-        )
     if not np.isfinite(entries).all():
         raise InvalidInputError(
             "has entries that are not finite",
-            parameter="W",
+            parameter=name,
             value=W,
             remedy="drop the points that they belong to",
         )
     if entries.size and entries.min() < 0:
         raise InvalidInputError(
             f"must not be negative, but its smallest entry is {entries.min():.3g}",
-            parameter="W",
+            parameter=name,
             value=entries.min(),
             remedy=["pass W.clip(min=0)", "a kernel of the distances if these are distances"],
         )
+    return W
+
+
+def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
+    """A square symmetric matrix of finite nonnegative numbers: an `Affinity`, sparse or dense.
+
+    Sparse stays sparse, dense stays dense. Where it is only walked on, it need not be symmetric.
+    """
+    W = as_nonnegative(W)
+    if W.shape[0] != W.shape[1]:
+        raise InvalidInputError(
+            f"must be a square matrix, got shape {W.shape}",
+            parameter="W",
+            value=W.shape,
+            remedy="from points, make one with {sparrot.qot}",
+        )
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    odd = np.flatnonzero((sums > 0) & ~((sums >= _LEAST_SUM) & (sums < np.inf)))
+    if len(odd):
+        raise InvalidInputError(
+            f"must have row sums that can be scaled to one, but that of row {odd[0]} is "
+            f"{sums[odd[0]]:.3g}",
+            parameter="W",
+            value=sums[odd[0]],
+            remedy="divide W by its largest entry, or drop such points",
+        )
     largest = abs(W - W.T).max() if symmetric and W.shape[0] else 0.0
-    if largest > _ASYMMETRY * np.finfo(np.float64).eps * entries.max(initial=0.0):
+    if largest and largest > _ASYMMETRY * np.finfo(np.float64).eps * W.max():
         raise InvalidInputError(
             f"must be symmetric, but W and its transpose differ by {largest:.3g}",
             parameter="W",
@@ -285,18 +389,46 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
     return W
 
 
+def as_finite(values: Any, shape: tuple[int, ...] | None, name: str) -> FloatArray:
+    """Finite numbers of a shape, or of any; copied."""
+    numbers = as_floats(values)
+    if not np.isfinite(numbers).all() or (shape is not None and numbers.shape != shape):
+        wanted = "finite numbers" if shape is None else f"finite numbers of shape {shape}"
+        found = f"of shape {numbers.shape}" if np.isfinite(numbers).all() else "with other entries"
+        raise InvalidInputError(
+            f"must be {wanted}, got {_a_kind(values)} {found}",
+            parameter=name,
+            value=values,
+        )
+    return numbers
+
+
+def as_labels(labels: Any, n: int | None, name: str) -> Any:
+    """A label for each of n points (or of any number of them), as an array of one dimension."""
+    array = np.asarray(labels)
+    try:
+        names = np.unique(array)
+    except TypeError:
+        names = np.empty(0)
+    if array.ndim != 1 or not len(names) or (n is not None and len(array) != n):
+        points = "each point" if n is None else f"each of the {n} points"
+        raise InvalidInputError(
+            f"must be a label for {points}, got {_a_kind(labels)} of shape {array.shape}",
+            parameter=name,
+            value=labels,
+        )
+    return array
+
+
 def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
     """Finite functions on n points: one as (n,), or m as (n, m), in float64."""
-    try:
-        functions = np.asarray(F, dtype=np.float64)
-    except (TypeError, ValueError):
-        functions = np.full(1, np.nan)
+    functions = as_floats(F)
     if functions.ndim not in (1, 2) or len(functions) != n:
         raise InvalidInputError(
             f"must be a function on the {n} points, of shape ({n},) or ({n}, m), "
-            f"got shape {np.shape(F)}",
+            f"got shape {functions.shape}",
             parameter=name,
-            value=np.shape(F),
+            value=F,
         )
     if not np.isfinite(functions).all():
         raise InvalidInputError(
@@ -308,17 +440,31 @@ def as_functions(F: Any, n: int, name: str = "F") -> FloatArray:
     return functions
 
 
+def as_real(value: Any) -> float:
+    """A number in float64: infinite if it is beyond, NaN if it is no real number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
 def as_positive(value: Any, name: str, hint: str) -> float:
     """A positive finite number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InvalidInputError(
             f"must be a number, got {value!r}", parameter=name, value=value, remedy=hint
         )
-    if not 0 < float(value) < np.inf:
+    number = as_real(value)
+    if not 0 < number < np.inf:
         raise InvalidInputError(
-            f"must be positive and finite, got {value!r}", parameter=name, value=value, remedy=hint
+            f"must be positive and finite, got {str(value)[:40]}",
+            parameter=name,
+            value=value,
+            remedy=hint,
         )
-    return float(value)
+    return number
 
 
 def as_tolerance(value: Any, what: str = "error of a row sum") -> float:
@@ -383,10 +529,7 @@ def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 def as_potential(u: Any, n: int) -> FloatArray:
     """A finite vector of length n, copied."""
-    try:
-        potential = np.array(u, dtype=np.float64)
-    except (TypeError, ValueError):
-        potential = np.full(1, np.nan)
+    potential = as_floats(u)
     if potential.shape != (n,) or not np.isfinite(potential).all():
         raise InvalidInputError(
             f"must be {n} finite numbers, one per point, got shape {potential.shape}",
@@ -399,10 +542,7 @@ def as_potential(u: Any, n: int) -> FloatArray:
 
 def as_weights(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
     """Nonnegative weights of n points (or of n of what `each` names), not all zero, copied."""
-    try:
-        weights = np.array(a, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.full(1, np.nan)
+    weights = as_floats(a)
     if weights.shape != (n,):
         raise InvalidInputError(
             f"must be {n} weights, one per {each}, got shape {weights.shape}",
@@ -426,7 +566,7 @@ def as_weights(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
 
 def as_public_metric(metric: Any) -> str:
     """The name of a metric; `"kernel"` is for `project` alone."""
-    if metric == "kernel" or not isinstance(metric, str):
+    if not isinstance(metric, str) or metric == "kernel":
         raise InvalidInputError(
             f"must be the name of a metric, got {metric!r}",
             parameter="metric",
@@ -456,7 +596,8 @@ def _as_symmetric(M: PointArray, name: str) -> FloatArray:
         )
     rounding = float(np.finfo(M.dtype).eps)
     C = M.astype(np.float64, copy=False)
-    asymmetry = np.abs(C - C.T)
+    with np.errstate(over="ignore"):
+        asymmetry = np.abs(C - C.T)
     largest = float(asymmetry.max(initial=0.0))
     if largest > _ASYMMETRY * rounding * float(np.abs(C).max(initial=0.0)):
         i, j = np.unravel_index(asymmetry.argmax(), C.shape)
@@ -467,4 +608,4 @@ def _as_symmetric(M: PointArray, name: str) -> FloatArray:
             value=M,
             remedy=f"pass ({literal(name)} + {literal(name)}.T) / 2 if that is what you mean",
         )
-    return C if largest == 0 else (C + C.T) / 2
+    return C if largest == 0 else C / 2 + C.T / 2

@@ -99,7 +99,8 @@ class Worded(Exception):  # noqa: N818
         subject = self.parameter and (spell(self.parameter, "") or self.parameter)
         sentence = f"{subject} {self.problem}" if subject else self.problem
         advice = self._advice(spell)
-        return f"{sentence}; {advice}" if advice else sentence
+        whole = f"{sentence}; {advice}" if advice else sentence
+        return " ".join(line.strip() for line in whole.splitlines())  # a value may have several
 
     def _advice(self, spell: Spell) -> str:
         spelled = [_filled(remedy, spell) for remedy in self.remedies]

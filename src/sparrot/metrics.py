@@ -10,7 +10,9 @@ from scipy.special import entr
 from sklearn import manifold
 from sklearn.metrics import normalized_mutual_info_score
 
-from sparrot._validation import as_affinity
+from sparrot._types import FloatArray, PointArray
+from sparrot._validation import as_affinity, as_array, as_count, as_labels, as_points
+from sparrot.cost import make_cost
 from sparrot.errors import InvalidInputError
 
 
@@ -26,7 +28,21 @@ def mean_principal_angle(A: Any, B: Any) -> float:
     >>> mean_principal_angle(A, A[:, ::-1]), round(mean_principal_angle(A, np.eye(4)[:, 2:]), 4)
     (0.0, 1.5708)
     """
-    return float(np.mean(subspace_angles(np.asarray(A), np.asarray(B))))
+    A, B = as_array(A, "A"), as_array(B, "B")
+    if len(A) != len(B) or not (A.any() and B.any()):
+        raise InvalidInputError(
+            "and B must have as many rows, and columns that are not zero, got shapes "
+            f"{A.shape} and {B.shape}",
+            parameter="A",
+            value=A.shape,
+        )
+    return float(np.mean(subspace_angles(_unit_columns(A), _unit_columns(B))))
+
+
+def _unit_columns(A: PointArray) -> FloatArray:
+    """The columns, each divided by its largest entry: they span the same."""
+    largest = np.abs(A).max(axis=0)
+    return A / np.where(largest > 0, largest, 1.0)
 
 
 def template_angle(V: Any, labels: Any) -> float:
@@ -48,9 +64,9 @@ def template_angle(V: Any, labels: Any) -> float:
     >>> round(template_angle(V, ["a", "a", "b", "b"]), 6)
     0.0
     """
-    V = np.asarray(V, dtype=np.float64)
-    names, members = np.unique(np.asarray(labels), return_inverse=True)
-    if V.ndim != 2 or len(V) != len(members) or V.shape[1] < len(names):
+    V = as_array(V, "V")
+    names, members = np.unique(as_labels(labels, None, "labels"), return_inverse=True)
+    if len(V) != len(members) or V.shape[1] < len(names):
         raise InvalidInputError(
             f"must have a row for each of the {len(members)} labels and at least as many columns "
             f"as there are clusters ({len(names)}), got shape {V.shape}",
@@ -67,7 +83,10 @@ def nmi(labels: Any, others: Any) -> float:
     >>> nmi([0, 0, 1, 1], ["b", "b", "a", "a"])
     1.0
     """
-    return float(normalized_mutual_info_score(labels, others))
+    labels = as_labels(labels, None, "labels")
+    others = as_labels(others, len(labels), "others")
+    codes = (np.unique(array, return_inverse=True)[1] for array in (labels, others))
+    return float(normalized_mutual_info_score(*codes))
 
 
 def trustworthiness(X: Any, Y: Any, n_neighbors: int = 15) -> float:
@@ -80,7 +99,18 @@ def trustworthiness(X: Any, Y: Any, n_neighbors: int = 15) -> float:
     >>> trustworthiness(X, X)
     1.0
     """
-    return float(manifold.trustworthiness(X, Y, n_neighbors=n_neighbors))
+    points, layout = as_points(X), as_points(Y, name="Y")
+    if len(points) != len(layout):
+        raise InvalidInputError(
+            f"must have a row for each of the {len(points)} points, got shape {layout.shape}",
+            parameter="Y",
+            value=layout.shape,
+        )
+    most = max(1, (len(points) - 1) // 2)
+    n_neighbors = as_count(n_neighbors, "n_neighbors", most)
+    cost, place = make_cost(points, "sqeuclidean"), make_cost(layout, "sqeuclidean")
+    scaled = (A / np.sqrt(c.unit) for A, c in ((points, cost), (layout, place)))
+    return float(manifold.trustworthiness(*scaled, n_neighbors=n_neighbors))
 
 
 def batch_mixing(W: Any, batches: Any) -> float:
@@ -104,8 +134,8 @@ def batch_mixing(W: Any, batches: Any) -> float:
     0.0
     """
     W = as_affinity(W)
-    names, members = np.unique(np.asarray(batches), return_inverse=True)
-    if len(members) != W.shape[0] or len(names) < 2:
+    names, members = np.unique(as_labels(batches, W.shape[0], "batches"), return_inverse=True)
+    if len(names) < 2:
         raise InvalidInputError(
             f"must name at least 2 batches, one for each of the {W.shape[0]} points, got "
             f"{len(names)} over {len(members)} points",
@@ -113,5 +143,8 @@ def batch_mixing(W: Any, batches: Any) -> float:
         )
     mass = W @ np.eye(len(names))[members]
     degree = mass.sum(axis=1)
-    local = entr(mass / degree[:, None]).sum(axis=1) @ degree / degree.sum()
+    if not degree.sum() > 0:
+        raise InvalidInputError("has no edges, so nothing is mixed", parameter="W", value=W)
+    shares = mass / np.where(degree > 0, degree, 1.0)[:, None]
+    local = entr(shares).sum(axis=1) @ degree / degree.sum()
     return float(local / entr(mass.sum(axis=0) / degree.sum()).sum())

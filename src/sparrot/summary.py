@@ -16,7 +16,7 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray, PointArray
-from sparrot._validation import as_count, as_points, as_positive
+from sparrot._validation import as_count, as_points, as_positive, as_public_metric
 from sparrot.affinity import Affinity, perplexity as effective_neighbors, qot, qot_path
 from sparrot.affinity._diagnostics import signs_of_poor_choice
 from sparrot.affinity._transport import as_floor, as_scale
@@ -29,6 +29,7 @@ from sparrot.spectral import eigenpairs
 __all__ = ["Step", "Summary", "summarize"]
 
 _QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
+_WIDEST = 1e6  # span
 _FEWEST = 4  # points: two coordinates need three eigenvectors, and these a fourth point
 
 
@@ -93,6 +94,18 @@ class Summary:
     min_neighbors: FloatArray | None = None
 
 
+def as_summary(summary: Any) -> Summary:
+    """What `summarize` returned, and nothing else."""
+    if not isinstance(summary, Summary):
+        raise InvalidInputError(
+            f"must be a sparrot.Summary, got {type(summary).__name__}",
+            parameter="summary",
+            value=summary,
+            remedy="make one with {sparrot.summarize(X)}",
+        )
+    return summary
+
+
 def summarize(
     X: Any,
     eps: float | str | None = None,
@@ -136,13 +149,16 @@ def summarize(
     ((200, 4), 1, 5.0)
     """
     scale = as_scale(eps, perplexity)
-    points = as_points(X, metric)
+    points = as_points(X, as_public_metric(metric))
     k, d = _counts(n_eigenvalues, n_coordinates, len(points))
     side = as_count(each_side, "each_side", 100)
     hint = "it is a factor on eps, 4 is a good start"
-    if as_positive(span, "span", hint) <= 1:
+    if not 1 < as_positive(span, "span", hint) <= _WIDEST:
         raise InvalidInputError(
-            f"must be more than 1, got {span!r}", parameter="span", value=span, remedy=hint
+            f"must be more than 1 and at most {_WIDEST:g}, got {span!r}",
+            parameter="span",
+            value=span,
+            remedy=hint,
         )
     floor = as_floor(min_neighbors, len(points), True, scale)
     options: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import coo_matrix, csr_array
+from scipy.sparse import coo_array, coo_matrix, csr_array
 
 import sparrot
 from sparrot._validation import as_affinity
@@ -85,6 +85,61 @@ def test_points_that_overflow_are_refused_without_other_warnings(size):
     for metric in ("sqeuclidean", "euclidean"):
         with pytest.raises(InvalidInputError, match="squares overflow"):
             sparrot.qot(X, metric=metric)
+
+
+OTHER_THINGS = {
+    "a generator": lambda: (row for row in RING),
+    "an iterator": lambda: iter(RING),
+    "a dictionary": lambda: {"a": [1, 2], "b": [3, 4]},
+    "rows that are dictionaries": lambda: [{"a": 1}, {"a": 2}],
+    "a set": lambda: {1, 2, 3},
+    "a function": lambda: len,
+    "a structured array": lambda: np.zeros(5, dtype=[("a", float), ("b", float)]),
+    "a matrix of records": lambda: np.zeros((5, 2), dtype=[("a", float), ("b", float)]),
+    "a sparse vector": lambda: coo_array(np.arange(5.0)),
+    "a sparse data frame": lambda: pd.DataFrame.sparse.from_spmatrix(coo_matrix(RING)),
+    "two columns of one name": lambda: pd.DataFrame(RING[:, :2], columns=["a", "a"]),
+    "a number beyond float64": lambda: [[10**400, 1], [2, 3]],
+    "complex numbers": lambda: RING + 0j,
+    "complex numbers in a list": lambda: [[1j, 2], [3, 4]],
+    "complex numbers as objects": lambda: (RING + 1j).astype(object),
+    "complex numbers in a sparse matrix": lambda: csr_array(RING + 1j),
+    "complex numbers in a data frame": lambda: pd.DataFrame(RING + 1j),
+}
+TAKE_MATRICES = {
+    "qot": sparrot.qot,
+    "QOT": lambda X: sparrot.QOT().fit(X),
+    "project": sparrot.project,
+    "perplexity": sparrot.perplexity,
+    "eigenpairs": lambda W: sparrot.eigenpairs(W, 1),
+}
+
+
+@pytest.mark.parametrize("call", TAKE_MATRICES.values(), ids=TAKE_MATRICES)
+@pytest.mark.parametrize("make", OTHER_THINGS.values(), ids=OTHER_THINGS)
+def test_what_is_no_matrix_is_the_same_error_everywhere(make, call):
+    with pytest.raises(InvalidInputError, match=r"^(X|K|W) ") as raised:
+        call(make())
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("eps", [10**400, -(10**400), 1 + 1j, "1", True])
+def test_an_eps_that_is_no_number_of_float64_is_refused(eps):
+    with pytest.raises(InvalidInputError, match=r"^eps must be positive|^eps must be a number"):
+        sparrot.qot(RING, eps)
+
+
+def test_complex_vectors_are_refused_and_not_cast():
+    X = np.random.default_rng(0).standard_normal((8, 2))
+    bad = np.ones(8) + 0j
+    for call in (
+        lambda: sparrot.qot(X, potential=bad),
+        lambda: sparrot.qot(X, min_neighbors=2 * bad),
+        lambda: sparrot.transport(bad, np.ones(8), X @ X.T, 1.0),
+        lambda: sparrot.spectral.laplace(sparrot.qot(X), bad),
+    ):
+        with pytest.raises(InvalidInputError):
+            call()
 
 
 @pytest.mark.parametrize("value", ["30", True, [30]])

@@ -98,5 +98,6 @@ def check_features(estimator: Any, X: Any, reset: bool) -> Any:
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
-    except ValueError as error:
-        raise InvalidInputError(f"does not fit: {error}", parameter="X") from error
+    except (TypeError, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise InvalidInputError(f"does not fit: {why}", parameter="X") from error

@@ -84,7 +84,9 @@ def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> 
            [0.1353, 1.    ]])
     """
     C, unit, h = _dense_costs(X, bandwidth, metric)
-    return Affinity("gaussian", np.exp(-C / h), unit, metric, hollow=False)
+    with np.errstate(over="ignore"):  # so far away there is no affinity
+        kernel = np.exp(-C / h)
+    return Affinity("gaussian", kernel, unit, metric, hollow=False)
 
 
 def epanechnikov(
@@ -200,7 +202,8 @@ def magic(
         indices, costs = nearest(cost, max(k, k_max), run)
     distances = np.sqrt(2 * cost.unit * costs)
     sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
-    weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
+    with np.errstate(over="ignore"):
+        weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
     rows = np.repeat(np.arange(n), k_max)
     K = csr_array((weights.ravel(), (rows, indices[:, :k_max].ravel())), shape=(n, n))
     K = (K + K.T) / 2 + diags_array(np.ones(n)).tocsr()

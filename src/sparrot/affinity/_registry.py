@@ -204,6 +204,13 @@ def resume(affinity: Affinity, X: Any) -> TransportEstimator:
     >>> sparrot.resume(sparrot.qot(X), X).transform(X[:3] + 0.01).shape
     (3, 100)
     """
+    if not isinstance(affinity, Affinity):
+        raise InvalidInputError(
+            f"must be a sparrot.Affinity, got {type(affinity).__name__}",
+            parameter="affinity",
+            value=affinity,
+            remedy="for an estimator pass its result_",
+        )
     estimator = KINDS[affinity.kind].estimator if affinity.kind in KINDS else AffinityEstimator
     if affinity.potential is None or not issubclass(estimator, TransportEstimator):
         raise InvalidInputError(
@@ -228,10 +235,11 @@ def _require_same_data(affinity: Affinity, points: PointArray) -> None:
     costs = costs_to(points, affinity.metric)
     allowed = 0.0 if affinity.certificate is None else affinity.certificate.violation
     for i in np.unique(np.linspace(0, len(points) - 1, _ROWS_CHECKED).astype(int)):
-        C = costs(points[i : i + 1])
-        rounding = _SAME * max(affinity.eps, float(np.abs(C).max()))
-        off = affinity._discrepancy(C, slice(i, i + 1))
-        if not off <= allowed + rounding:
+        with np.errstate(over="ignore", invalid="ignore"):  # others may be of any size
+            C = costs(points[i : i + 1])
+            rounding = _SAME * max(affinity.eps, float(np.abs(C).max()))
+            off = affinity._discrepancy(C, slice(i, i + 1))
+        if not off <= allowed + rounding < np.inf:
             raise InvalidInputError(
                 f"is not the data of this affinity: its row {i} does not follow from X and the "
                 f"potential (by {off / affinity.eps:.2g})",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
 
 from sparrot._eigensolver import leading_eigenpairs
-from sparrot._types import FloatArray
-from sparrot._validation import as_affinity, as_array, as_points
-from sparrot.cost import costs_to
+from sparrot._types import FloatArray, PointArray
+from sparrot._validation import as_affinity, as_nonnegative, as_points
 from sparrot.engine import Run, row_blocks
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import Certificate, Solution, marginal_error, number_of_pairs, perplexities
@@ -36,10 +38,7 @@ def perplexity(W: Any) -> FloatArray:
     >>> perplexity(np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]]))
     array([2., 1., 3.])
     """
-    W = getattr(W, "matrix", W)
-    W = W.tocsr() if issparse(W) else np.asarray(as_array(W, "W"), dtype=np.float64)
-    if ((W.data if issparse(W) else W) < 0).any():
-        raise InvalidInputError("must not have negative entries", parameter="W")
+    W = as_nonnegative(W)
     empty = np.flatnonzero(~(np.asarray(W.sum(axis=1)).ravel() > 0))
     if len(empty):
         raise InvalidInputError(
@@ -155,6 +154,9 @@ class Affinity:
         score that the entry of the matrix implies, over *all* pairs: a wrong entry shows as well as
         a missing one. Rounding leaves about 1e-14 of the largest cost.
 
+        No code is shared with the solvers: costs are SciPy's distances (as for them, scikit-learn's
+        for metrics other than `"sqeuclidean"` and `"cosine"`), and the plan is written out anew.
+
         Examples
         --------
         >>> import numpy as np, sparrot
@@ -173,11 +175,12 @@ class Affinity:
             raise InvalidInputError(
                 f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
             )
-        costs = costs_to(X, self.metric)
-        found = [self._discrepancy(costs(X[rows]), rows) for rows in row_blocks(n, n)]
+        costs = _costs_anew(X, self.metric)
+        found = [self._discrepancy(costs(rows), rows) for rows in row_blocks(n, n)]
         worst = float(np.max(found))  # NumPy's maximum, which keeps a NaN
         n_pairs = number_of_pairs(n, self.hollow)
-        certificate = Certificate(marginal_error(self.matrix), worst, n_pairs, exact=True)
+        sums = np.asarray(self.matrix.sum(axis=1)).ravel()
+        certificate = Certificate(float(np.abs(sums - 1).max()), worst, n_pairs, exact=True)
         if self.row_eps is None and self.min_neighbors is None:
             return certificate
         if self.row_eps is None or self.min_neighbors is None:  # one proves nothing about the other
@@ -233,12 +236,29 @@ class Affinity:
         return f"<{self.kind} affinity: {', '.join(facts)}>"
 
 
+def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:
+    """Costs of some points with all of them, in the units of the data, by no code of `cost`."""
+    if metric in ("precomputed", "kernel"):
+        sign = -1.0 if metric == "kernel" else 1.0
+        return lambda rows: sign * X[rows].astype(np.float64)
+    if metric == "sqeuclidean":
+        return lambda rows: cdist(X[rows], X, "sqeuclidean") / 2
+    if metric == "cosine":
+        Y = X / np.abs(X).max(axis=1, keepdims=True).astype(np.float64)
+        return lambda rows: cdist(Y[rows], Y, "cosine")
+    D = np.asarray(pairwise_distances(X, metric=metric), dtype=np.float64)
+    return lambda rows: (D[rows] + D[:, rows].T) / 2
+
+
 def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -> Affinity:
     """From a solution in units of the mean cost to the units of the data."""
     problem, certificate = solution.problem, solution.certificate
     unit, regularizer = problem.cost.unit, problem.regularizer
-    potential = unit * (solution.u - regularizer.shift)
-    row_eps = None if solution.e is None else unit * solution.e
+    with np.errstate(over="ignore"):
+        potential = unit * (solution.u - regularizer.shift)
+        row_eps = None if solution.e is None else unit * solution.e
+    eps, shift = unit * regularizer.eps, unit * regularizer.shift
+    _require_finite(eps, shift, potential, row_eps)
     floor = None if problem.floor is None else problem.floor.copy()
     for vector in (potential, row_eps, floor):
         if vector is not None:
@@ -249,9 +269,9 @@ def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -
         mean_cost=problem.cost.mean(),
         metric=metric,
         potential=potential,
-        eps=unit * regularizer.eps,
+        eps=eps,
         q=regularizer.q,
-        shift=unit * regularizer.shift,
+        shift=shift,
         certificate=replace(
             certificate,
             marginal_error=marginal_error(solution.plan),
@@ -264,3 +284,13 @@ def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -
         row_eps=row_eps,
         min_neighbors=floor,
     )
+
+
+def _require_finite(*values: Any) -> None:
+    """Raise if a number of the solution overflows in the units of the data."""
+    for value in values:
+        if value is not None and not np.isfinite(value).all():
+            raise InvalidInputError(
+                "eps or the potential is infinite, or not a number, in the units of the costs",
+                remedy=["rescale the points", "take an {eps} that is less extreme"],
+            )

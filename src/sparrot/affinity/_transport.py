@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,11 +30,13 @@ from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
     as_choice,
     as_flag,
+    as_floats,
     as_max_iter,
     as_points,
     as_positive,
     as_potential,
     as_public_metric,
+    as_real,
     as_tolerance,
     require_transformer,
 )
@@ -423,7 +424,7 @@ def tsallis(
     >>> [int(sparrot.tsallis(X, 0.1, q).n_neighbors) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
-    if isinstance(q, bool) or not isinstance(q, Real) or not 0 <= float(q) < 1:
+    if not 0 <= as_real(q) < 1:
         raise InvalidInputError(
             f"must be in [0, 1), got {q!r}", parameter="q", value=q, remedy="q = 1 is {sparrot.eot}"
         )
@@ -554,10 +555,8 @@ def as_floor(
         value = scale.floor(n)
     if value is None or (np.ndim(value) == 0 and value == 0):
         return None
-    try:
-        floor = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), n))
-    except (TypeError, ValueError):
-        floor = np.full(n, np.nan)
+    floor = as_floats(value)
+    floor = np.array(np.broadcast_to(floor if floor.shape in ((), (n,)) else np.nan, n))
     most = n - hollow
     if not ((floor >= 1) & (floor <= most)).all():
         shown = value if np.ndim(value) == 0 else f"values of shape {np.shape(value)}"
@@ -661,7 +660,7 @@ class TransportEstimator(AffinityEstimator):
         if np.array_equal(X, self._fit_X):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X) if self.hollow else np.full(len(X), -1)
-        costs = costs_to(self._fit_X, self.metric)
+        costs = costs_to(self._fit_X, self.metric, shifted=True)
         with Run(self.n_jobs) as run:
             return self._rows(lambda rows: costs(X[rows]), twin, run)
 

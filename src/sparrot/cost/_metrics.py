@@ -19,7 +19,7 @@ from sklearn.preprocessing import normalize
 from sparrot._types import FloatArray, PointArray
 from sparrot.cost._base import Cost
 from sparrot.cost._matrix import MatrixCost
-from sparrot.cost._points import PointCost, half_squared_distances
+from sparrot.cost._points import PointCost, half_squared_distances, shifted_costs
 from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 
@@ -30,28 +30,59 @@ _SMALLEST = float(np.finfo(np.float64).tiny)  # whose reciprocal is finite
 def make_cost(X: PointArray, metric: str) -> Cost:
     """The cost over validated input, in units of its mean (for a kernel, in units of one)."""
     if metric == "kernel":
+        _require_digits(X)
         return MatrixCost(-np.asarray(X, dtype=np.float64), unit=1.0)
-    if metric == "precomputed":
-        cost: Cost = MatrixCost(np.asarray(X, dtype=np.float64))
-        if not _SMALLEST <= cost.unit < np.inf:
-            raise InvalidInputError(
-                f"eps is relative to the mean cost, which must be positive, got {cost.unit:.3g}",
-                value=cost.unit,
-                remedy="for a matrix of any sign use {sparrot.project(-C / eps)}",
-            )
-        return cost
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        cost = _from_points(X, metric)
-    size = max(float(X.max()), -float(X.min()))
-    if not max((_ROUNDING * size) * (_ROUNDING * size), _SMALLEST) < cost.unit < np.inf:
-        raise InvalidInputError(
-            f"the mean cost must be positive and finite, got {cost.unit:.3g}, and eps is relative "
-            "to it; it vanishes when all points are equal or squares underflow, and is infinite "
-            "when squares overflow",
-            value=cost.unit,
-            remedy="give points that differ, or rescale them",
-        )
+        if metric == "precomputed":
+            cost: Cost = MatrixCost(np.asarray(X, dtype=np.float64))
+        else:
+            cost = _from_points(X, metric)
+    if not max(_rounding_of_costs(X, metric), _SMALLEST) < cost.unit < np.inf:
+        raise _no_scale(X, metric, cost.unit)
     return cost
+
+
+def _require_digits(K: PointArray) -> None:
+    """Raise for a kernel so large that the row sums of its projection have no digits left."""
+    largest = float(max(K.max(), -K.min()))
+    if largest * _ROUNDING >= 1:
+        raise InvalidInputError(
+            f"has entries up to {largest:.3g}, beside which row sums of one drown in rounding",
+            parameter="K",
+            value=largest,
+            remedy="divide it by its size: it need not have entries much above one",
+        )
+
+
+def _no_scale(X: PointArray, metric: str, unit: float) -> InvalidInputError:
+    """The error of costs whose mean vanishes, is infinite or not a number."""
+    remedy: str | list[str] = "rescale the points"
+    if metric == "precomputed" and unit < np.inf:
+        what = f"eps is relative to the mean cost, which must be positive, got {unit:.3g}"
+        remedy = "for a matrix of any sign use {sparrot.project(-C / eps)}"
+    elif metric == "precomputed":
+        what, remedy = "the sum of all costs is infinite", "divide them by the largest"
+    elif (X == X[0]).all():
+        what = "all points are equal, and an affinity is between points that differ"
+        remedy = "give points that differ"
+    elif unit < np.inf:
+        what = f"the mean cost is {unit:.3g}: points are equal but for rounding, or squares "
+        what, remedy = what + "underflow", ["give points that differ", "rescale them"]
+    else:
+        what = f"the mean cost must be finite, got {unit:.3g}, for squares overflow"
+        if metric == "correlation":
+            what, remedy = what + ", or a row is constant", ["drop such rows", "rescale the points"]
+    return InvalidInputError(what, value=unit, remedy=remedy)
+
+
+def _rounding_of_costs(X: PointArray, metric: str) -> float:
+    """A mean cost that is no more than rounding."""
+    if metric == "precomputed":
+        return 0.0
+    if metric not in _METRICS:  # there are no tiles: looking at all points costs nothing
+        return np.inf if (X == X[0]).all() else 0.0
+    size = 1.0 if metric == "cosine" else max(float(X.max()), -float(X.min()))
+    return X.shape[1] * (_ROUNDING * size) * (_ROUNDING * size)
 
 
 def _from_points(X: PointArray, metric: str) -> Cost:
@@ -61,25 +92,33 @@ def _from_points(X: PointArray, metric: str) -> Cost:
     return MatrixCost((D + D.T) / 2)
 
 
-def costs_to(Y: PointArray, metric: str) -> Callable[[PointArray], FloatArray]:
+def costs_to(
+    Y: PointArray, metric: str, *, shifted: bool = False
+) -> Callable[[PointArray], FloatArray]:
     """A function from points X to their costs with Y, in the units of the data.
 
     What depends on Y alone is computed once. With `"precomputed"` and `"kernel"` the rows of X are
-    themselves the costs (or minus the costs).
+    themselves the costs (or minus the costs). With `shifted` a number may be missing in all costs
+    of a row: rows of an affinity do not depend on it, and of far points it would hide the rest.
     """
     if metric in ("precomputed", "kernel"):
         sign = -1.0 if metric == "kernel" else 1.0
         return lambda X: sign * np.asarray(X, dtype=np.float64)
     if metric in _METRICS:
-        return _METRICS[metric].costs_to(Y)
+        known = _METRICS[metric]
+        return (known.shifted if shifted else known.costs_to)(Y)
     return lambda X: _distances(X, Y, metric)
 
 
 class _Metric(NamedTuple):
-    """A metric that needs no n x n matrix: its cost, and costs of new points with given ones."""
+    """A metric that needs no n x n matrix: its cost, and costs of new points with given ones.
+
+    These are as they are, or without a number for each new point.
+    """
 
     cost: Callable[[PointArray], Cost]
     costs_to: Callable[[PointArray], Callable[[PointArray], FloatArray]]
+    shifted: Callable[[PointArray], Callable[[PointArray], FloatArray]]
 
 
 def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
@@ -88,8 +127,8 @@ def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
 
 
 _METRICS = {
-    "sqeuclidean": _Metric(PointCost, half_squared_distances),
-    "cosine": _Metric(lambda X: PointCost(_unit_rows(X)), _cosines_to),
+    "sqeuclidean": _Metric(PointCost, half_squared_distances, shifted_costs),
+    "cosine": _Metric(lambda X: PointCost(_unit_rows(X)), _cosines_to, _cosines_to),
 }
 
 
@@ -102,7 +141,8 @@ def _unit_rows(X: PointArray) -> FloatArray:
             value="cosine",
             remedy=["drop them", "use {metric='sqeuclidean'}"],
         )
-    scaled: FloatArray = normalize(X.astype(np.float64))
+    largest = np.abs(X).max(axis=1, keepdims=True).astype(np.float64)
+    scaled: FloatArray = normalize(X / largest)  # so that no square overflows or underflows
     return scaled
 
 

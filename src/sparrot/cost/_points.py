@@ -31,6 +31,7 @@ from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost
 from sparrot.cost._boxes import Boxes, is_worth_ordering, spatial_order
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
+_FAR = 1e8  # times the largest half squared distance from the center: a far point's squared one
 _BLOCK = 1024
 _WORTH_COMPILING = 4_000_000  # coordinates of pairs of few points
 _SAMPLE = 1024  # points that find the directions, and as many that judge them
@@ -193,6 +194,28 @@ def half_squared_distances(Y: PointArray) -> Callable[[PointArray], FloatArray]:
         if len(i) > 4 * len(X):
             return np.asarray(cdist(X, Y, "sqeuclidean") / 2)
         C[i, j] = _squares(x[i] - y[j]) / 2
+        return C
+
+    return block
+
+
+def shifted_costs(Y: PointArray) -> Callable[[PointArray], FloatArray]:
+    """The same but for points that are far from all of Y, whose rows lack `|x_i - mean y|^2 / 2`.
+
+    That would leave no digits of the rest, and may overflow.
+    """
+    exact = half_squared_distances(Y)
+    center = Y.mean(axis=0, dtype=np.float64)
+    y = Y - center
+    g = _squares(y) / 2
+
+    def block(X: PointArray) -> FloatArray:
+        x = X - center
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is for others to refuse
+            far = ~(_squares(x) <= _FAR * g.max())
+            C = np.empty((len(X), len(Y)))
+            C[~far] = exact(X[~far])
+            C[far] = g - x[far] @ y.T
         return C
 
     return block

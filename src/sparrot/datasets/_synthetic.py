@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparrot._types import FloatArray, IntArray
+from sparrot._validation import as_finite
 from sparrot.errors import InvalidInputError
 
 
@@ -55,16 +56,18 @@ def make_mixture(
     ((150, 10), [0, 1, 2])
     """
     n_per_cluster, d = _as_size(n_per_cluster, "n_per_cluster"), _as_size(d, "d", least=2)
-    k = len(spread)
-    if k == 0:
+    spreads = as_finite(spread, None, "spread")
+    if spreads.ndim != 1 or not len(spreads) or not (spreads >= 0).all():
         raise InvalidInputError(
             f"must have a number for each cluster, got {spread!r}", parameter="spread", value=spread
         )
+    k = len(spreads)
+    radius = float(as_finite(radius, (), "radius"))
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(k), n_per_cluster)
     theta = 2 * np.pi * labels / k
     clean = radius * np.stack([np.sin(theta), np.cos(theta)], axis=1)
-    X = rng.standard_normal((len(labels), d)) * np.asarray(spread)[labels, None]
+    X = rng.standard_normal((len(labels), d)) * spreads[labels, None]
     X[:, :2] += clean
     return Mixture(X, clean, labels)
 
@@ -234,7 +237,7 @@ def make_torus(
     rng = np.random.default_rng(random_state)
     theta, phi = _tube_angles(rng, n, r / R), 2 * np.pi * rng.random(n)
     if first is not None:
-        theta[0], phi[0] = first
+        theta[0], phi[0] = as_finite(first, (2,), "first")
     ring = R + r * np.cos(theta)
     X = np.stack([ring * np.cos(phi), ring * np.sin(phi), r * np.sin(theta)], axis=1)
     return Torus(X, theta, phi, R, r)

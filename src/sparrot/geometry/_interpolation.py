@@ -24,13 +24,18 @@ from scipy.special import logsumexp
 from sparrot._types import FloatArray
 from sparrot._validation import (
     as_array,
+    as_count,
+    as_finite,
+    as_floats,
     as_max_iter,
     as_points,
     as_positive,
+    as_real,
     as_tolerance,
     as_weights,
 )
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
+from sparrot.ot import require_digits
 
 _TRUSTED = 1e-200  # smaller products, relative to the largest, are summed again by logarithms
 _ABSOLUTE, _RELATIVE = 1e-8, 1e-290  # least products that operators with such an error resolve
@@ -107,7 +112,13 @@ def barycenter(
     20
     """
     log_kernel, n = _log_kernel(kernel)
-    rows = np.atleast_2d(np.asarray(measures))
+    rows = np.atleast_2d(as_finite(measures, None, "measures"))
+    if rows.ndim != 2 or not len(rows):
+        raise InvalidInputError(
+            f"must be rows of weights, got shape {rows.shape}",
+            parameter="measures",
+            value=rows.shape,
+        )
     mu = np.stack([_as_measure(row, n, f"measures[{k}]") for k, row in enumerate(rows)])
     alpha = _as_measure(weights, len(mu), "weights", each="measure")
     return _solve(log_kernel, mu, alpha, np.zeros_like(mu), tol, max_iter)[0]
@@ -148,6 +159,7 @@ def sinkhorn_divergence(
     eps = as_positive(eps, "eps", "it is in the units of C")
     tol, steps = as_tolerance(tol), as_max_iter(max_iter) or 100_000
     a, b = _as_measure(a, len(C), "a"), _as_measure(b, len(C), "b")
+    require_digits(eps, C)
     own = _transport(a, a, C, eps, tol, steps) + _transport(b, b, C, eps, tol, steps)
     return _transport(a, b, C, eps, tol, steps) - own / 2
 
@@ -160,12 +172,9 @@ def _as_measure(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
 
 def _as_path(weights: Any) -> FloatArray:
     """Numbers in [0, 1], given or evenly spaced."""
-    if isinstance(weights, Integral) and not isinstance(weights, bool) and int(weights) >= 2:
-        return np.linspace(0, 1, int(weights))
-    try:
-        path = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        path = np.empty(0)
+    if isinstance(weights, Integral) and as_real(weights) >= 2:
+        return np.linspace(0, 1, as_count(weights, "weights", 10**6))
+    path = as_floats(weights)
     if path.ndim != 1 or not len(path) or not ((path >= 0) & (path <= 1)).all():
         raise InvalidInputError(
             f"must be numbers from 0 to 1, or how many of them (2 or more), got {weights!r}",

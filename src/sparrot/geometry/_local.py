@@ -18,6 +18,8 @@ from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 from sparrot.spectral import random_walk
 
+_LARGEST = 1e150  # coordinate whose square is finite, also in a sum
+
 
 def local_covariance(X: Any, W: Any) -> FloatArray:
     """The covariance of the neighbors of each point about it, weighted by the affinity.
@@ -133,6 +135,14 @@ def as_points_of(X: Any, n: int) -> PointArray:
     (2, 1)
     """
     points = as_points(X)
+    largest = max(float(points.max(initial=0.0)), -float(points.min(initial=0.0)))
+    if largest > _LARGEST:
+        raise InvalidInputError(
+            f"has entries up to {largest:.3g}, whose squares overflow",
+            parameter="X",
+            value=largest,
+            remedy="rescale the points",
+        )
     if len(points) != n:
         raise InvalidInputError(
             f"must be the {n} points of the affinity, one per row, got shape {points.shape}",

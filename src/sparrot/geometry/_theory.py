@@ -35,6 +35,7 @@ from sparrot._validation import (
     as_affinity,
     as_array,
     as_count,
+    as_finite,
     as_points,
     as_positive,
     as_public_metric,
@@ -142,10 +143,11 @@ def scaling_exponent(x: Any, y: Any) -> float:
     >>> round(scaling_exponent([1, 2, 4], [3, 12, 48]), 6)
     2.0
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1 or len(x) < 2 or not ((x > 0) & (y > 0)).all():
+    x, y = as_finite(x, None, "x"), as_finite(y, None, "y")
+    fit = x.shape == y.shape and x.ndim == 1 and bool(((x > 0) & (y > 0)).all())
+    if not fit or len(np.unique(np.log(x))) < 2:
         raise InvalidInputError(
-            "and y must be equally many positive numbers, two or more, got "
+            "and y must be equally many positive numbers, at two or more different x, got "
             f"shapes {x.shape} and {y.shape}",
             parameter="x",
             value=x.shape,
@@ -180,13 +182,7 @@ def laplacian_estimate(W: Any, g: Any, level: float, dimension: int) -> FloatArr
     W = csr_array(as_affinity(W))
     d = as_count(dimension, "dimension", 10**3)
     K = as_positive(level, "level", "it is potential_level(eps, n, dimension, volume)")
-    values = np.asarray(g, dtype=np.float64)
-    if values.shape != (W.shape[0],):
-        raise InvalidInputError(
-            f"must be {W.shape[0]} values, one per point, got shape {values.shape}",
-            parameter="g",
-            value=g,
-        )
+    values = as_finite(g, (W.shape[0],), "g")
     return (d + 4) / K * (W @ values - W.sum(axis=1) * values)
 
 
@@ -207,7 +203,11 @@ def laplace_beltrami(gradient: Any, hessian: Any, tangent: Any, curvature: Any) 
     -2.0
     """
     Q = np.linalg.qr(as_array(tangent, "tangent"))[0]
-    return float(np.trace(Q.T @ np.asarray(hessian) @ Q) + np.dot(gradient, curvature))
+    p = len(Q)
+    gradient = as_finite(gradient, (p,), "gradient")
+    curvature = as_finite(curvature, (p,), "curvature")
+    hessian = as_finite(hessian, (p, p), "hessian")
+    return float(np.trace(Q.T @ hessian @ Q) + np.dot(gradient, curvature))
 
 
 def barenblatt(r: Any, t: float, dimension: int, *, mass: float = 1.0) -> FloatArray:
@@ -233,8 +233,9 @@ def barenblatt(r: Any, t: float, dimension: int, *, mass: float = 1.0) -> FloatA
     mass = as_positive(mass, "mass", "it is the integral of the solution")
     unit = sphere_area(d) * 2 * (4 * (d + 2)) ** (d / 2) / (d * (d + 2))
     B = (mass / unit) ** (2 / (d + 2))
-    r = np.asarray(r, dtype=np.float64)
-    return np.maximum(B * t ** (2 / (d + 2)) - r**2 / (4 * (d + 2)), 0) / t
+    r = as_finite(r, None, "r")
+    with np.errstate(over="ignore"):  # far away it is zero
+        return np.maximum(B * t ** (2 / (d + 2)) - r**2 / (4 * (d + 2)), 0) / t
 
 
 def barenblatt_time(eps: float, n: int, dimension: int, volume: float) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scipy.sparse import coo_array
 
+from sparrot._validation import as_path
 from sparrot.affinity import Affinity
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io._formats import FORMATS, ending, holding
@@ -52,7 +53,7 @@ def save(
             value=affinity,
             remedy="for an estimator pass its result_",
         )
-    target = Path(path)
+    target = as_path(path)
     if not target.parent.is_dir():
         raise MissingDataError(
             f"is in the folder {target.parent}, which does not exist",
@@ -99,7 +100,7 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
     >>> sparrot.load(path).check(X).marginal_error <= 1e-8
     True
     """
-    source = Path(path)
+    source = as_path(path)
     _require_ending(source)
     in_anndata = ending(source) == ".h5ad"
     if key is not None and not in_anndata:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sparrot._validation import as_array, require_file
+from sparrot._validation import as_array, as_path, require_file
 from sparrot.errors import InvalidInputError, counted
 from sparrot.io._formats import FORMATS, Format, ending, holding, taking
 
@@ -62,7 +62,7 @@ def read_points(
     array([[1., 2.],
            [3., 4.]])
     """
-    source = Path(path)
+    source = as_path(path)
     points = _finite(read_matrix(source, array, header=header, names=names), source)
     LOG.info("read %d points with %d features from %s", *points.shape, source)
     return points
@@ -119,7 +119,7 @@ def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] |
     >>> read_names(path)
     ['a', 'b']
     """
-    source = Path(path)
+    source = as_path(path)
     chosen = FORMATS.get(ending(source))
     if chosen is None or not chosen.names:
         return None

@@ -9,7 +9,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
 from sparrot._types import FloatArray
-from sparrot._validation import as_array, as_count
+from sparrot._validation import as_count, as_points
+from sparrot.cost import make_cost
 from sparrot.engine import require_memory
 
 
@@ -34,11 +35,12 @@ def mds_layout(Y: Any, n_components: int = 2, *, max_iter: int = 300) -> FloatAr
     >>> np.linalg.norm(Z[0] - Z[[1, 2, 3]], axis=1).round(3)
     array([1.   , 1.414, 1.   ])
     """
-    Y = np.asarray(as_array(Y, "Y"), dtype=np.float64)
+    Y = np.asarray(as_points(Y, name="Y"), dtype=np.float64)
     n_components = as_count(n_components, "n_components", min(Y.shape))
     require_memory(
         32.0 * len(Y) ** 2, what=f"the distances of {len(Y)} points", remedy="lay out fewer points"
     )
+    make_cost(Y, "sqeuclidean")  # refuses what overflows, and equal points
     left, values, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
     start = left[:, :n_components] * values[:n_components]
     layout: FloatArray = smacof(
@@ -46,7 +48,7 @@ def mds_layout(Y: Any, n_components: int = 2, *, max_iter: int = 300) -> FloatAr
         n_components=n_components,
         init=start,
         n_init=1,
-        max_iter=max_iter,
+        max_iter=as_count(max_iter, "max_iter", 10**9),
         eps=1e-6,
         normalized_stress=False,
     )[0]

@@ -19,7 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._extras import load_extra
 from sparrot._types import PointArray
-from sparrot._validation import as_affinity, as_array, as_choice, as_points, as_positive
+from sparrot._validation import (
+    as_affinity,
+    as_array,
+    as_choice,
+    as_count,
+    as_points,
+    as_positive,
+    as_public_metric,
+)
 from sparrot.affinity import Affinity, perplexity as perplexity_of, resume
 from sparrot.affinity._kinds import kinds
 from sparrot.affinity._neighbors import distance_named, nearest_of_new
@@ -76,7 +84,8 @@ def tsne(
     5.0
     """
     kind = as_choice(kind, "kind", kinds(transport=True))
-    points = as_points(X, metric)
+    n_components = as_count(n_components, "n_components", 2)
+    points = as_points(X, as_public_metric(metric))
     scale = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
     model = fit(points, kind, **scale, metric=metric, n_jobs=n_jobs)
     affinities = tsne_affinities(model, points)

@@ -23,6 +23,7 @@ from sparrot.errors import InvalidInputError
 from sparrot.layout._start import spectral_start
 
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
+_FASTEST = 1e3  # learning rate, far beyond all that are of use
 _BOX = 10.0  # half the side of umap's cube of random starts
 _PATIENCE = 5  # times the epochs that umap itself would run
 LOG = logging.getLogger(__name__)
@@ -90,6 +91,13 @@ def umap_layout(
     ((100, 2), 0)
     """
     W = csr_array(as_affinity(W))
+    n_components = as_count(n_components, "n_components", 10**3)
+    rate = as_positive(learning_rate, "learning_rate", "1.0 is umap's own")
+    if not rate <= _FASTEST:
+        raise InvalidInputError(
+            f"must be at most {_FASTEST:g}, got {rate:g}", parameter="learning_rate", value=rate
+        )
+    negative_sample_rate = as_count(negative_sample_rate, "negative_sample_rate", 10**6)
     umap = _load_umap()
     a, b = curve(min_dist, spread)
     epochs = _epochs(W) if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
@@ -99,7 +107,7 @@ def umap_layout(
         data=None,
         graph=csr_matrix(W, copy=True),
         n_components=n_components,
-        initial_alpha=learning_rate,
+        initial_alpha=rate,
         a=a,
         b=b,
         gamma=1.0,
@@ -120,7 +128,18 @@ def curve(min_dist: float, spread: float) -> tuple[float, float]:
     """The a and b of `1 / (1 + a d^(2b))`, the weight of two points at distance d in the layout."""
     min_dist = as_positive(min_dist, "min_dist", "0.1 is umap's own")
     spread = as_positive(spread, "spread", "1.0 is umap's own")
-    a, b = _load_umap().find_ab_params(spread, min_dist)
+    find = _load_umap().find_ab_params
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            a, b = find(spread, min_dist)
+    except (Warning, ArithmeticError, RuntimeError, ValueError) as error:
+        raise InvalidInputError(
+            f"and spread, {min_dist:.3g} and {spread:.3g}, give no curve ({error})",
+            parameter="min_dist",
+            value=(min_dist, spread),
+            remedy="take {min_dist=0.1} and {spread=1.0}, umap's own",
+        ) from error
     return float(a), float(b)
 
 

@@ -1,7 +1,7 @@
 """Costs -> potential and plan: regularized optimal transport, with a certificate of optimality."""
 
 from sparrot.ot._ctransform import transform_scores
-from sparrot.ot._measures import Coupling, transport
+from sparrot.ot._measures import Coupling, require_digits, transport
 from sparrot.ot._out_of_sample import new_entropic_rows, new_floor_rows, new_rows, twins
 from sparrot.ot._path import (
     MIN_NEIGHBORS,
@@ -58,6 +58,7 @@ __all__ = [
     "new_rows",
     "number_of_pairs",
     "perplexities",
+    "require_digits",
     "screen",
     "solve",
     "transform_scores",

@@ -29,7 +29,7 @@ from sparrot._validation import (
 )
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._ctransform import transform_scores
-from sparrot.ot._newton import EASY, ON_THE_WAY, DualState, NewtonResult, newton
+from sparrot.ot._newton import EASY, NO_DIGITS, ON_THE_WAY, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, QuadraticRegularizer
 
 _WARM_UP = 50  # steps of Sinkhorn before Newton in any case
@@ -107,6 +107,7 @@ def transport(
             remedy="scale one of them",
         )
     b *= a.sum() / b.sum()
+    require_digits(eps * max(a.max(), b.max()) if not entropic else eps, C)
     if as_flag(hollow, "hollow"):
         _forbid_diagonal(C, a, b)
     i, j = np.flatnonzero(a), np.flatnonzero(b)
@@ -130,6 +131,23 @@ def transport(
             remedy=["raise {max_iter} or {tol}", "take a larger {eps}"],
         )
     return coupling
+
+
+def require_digits(eps: float, C: FloatArray) -> None:
+    """Raise for an eps that drowns in the rounding of the costs.
+
+    Examples
+    --------
+    >>> require_digits(1e-9, np.eye(3))
+    """
+    smallest = float(np.min(np.abs(C), where=C != 0, initial=np.inf))
+    if smallest < np.inf and eps < NO_DIGITS * smallest:
+        raise InvalidInputError(
+            f"is so small, {eps:.3g}, that it drowns in the rounding of every cost",
+            parameter="eps",
+            value=eps,
+            remedy="take a larger one",
+        )
 
 
 def _marginal_error(P: Any, a: FloatArray, b: FloatArray) -> float:

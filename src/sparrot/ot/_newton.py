@@ -25,6 +25,7 @@ from sparrot._types import FloatArray, IntArray
 MAX_STEPS = 2000  # of a solver, where nothing else is asked for
 ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounded once more
 EASY = 0.1  # relative eps above which Newton starts well from anywhere
+NO_DIGITS = 2.0**-60  # eps over the costs that matter below which no entry has a digit
 ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
 LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
@@ -33,7 +34,8 @@ _SHORT_STEPS = 10  # for so many steps without progress
 ARMIJO = 1e-4
 SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
-_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps
+_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps,
+_HOPELESS = 5  # or so many where rounding alone makes as large an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def newton(
         if error < least:
             best, least = u, error
         report(len(history), error)
-        if error <= tol or len(history) >= max_iter or len(history) > progressed + _PATIENCE:
+        patience = _HOPELESS if least < rounding(dual, u, state) else _PATIENCE
+        if error <= tol or len(history) >= max_iter or len(history) > progressed + patience:
             break
         if not np.isfinite(error):  # nothing leads back from there
             break
@@ -125,6 +128,11 @@ def newton(
 
 def _error(dual: Dual, state: DualState) -> float:
     return float(np.abs(state.gradient).max()) / dual.mass
+
+
+def rounding(dual: Dual, u: FloatArray, state: DualState) -> float:
+    """The marginal error that the rounding of the potentials alone can make."""
+    return float(np.finfo(np.float64).eps * np.abs(state.diagonal * u).max() / dual.mass)
 
 
 def adapted(delta: float, length: float, most: float = _MOST_DELTA) -> float:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, vstack
 
 from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.engine import Run, row_blocks
+from sparrot.errors import InvalidInputError
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._floor import transform_rows
 from sparrot.ot._problem import EntropicRegularizer, PowerRegularizer, compressed
@@ -103,8 +104,16 @@ def _by_blocks(
 
 
 def _scores(costs: Costs, twin: IntArray, u: FloatArray, rows: slice) -> FloatArray:
-    """The scores `u_j - c_ij` less the largest of their row: however far, no digit is lost."""
-    S = u - costs(rows)
+    """The scores `u_j - c_ij` less the largest of their row, which must be finite numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        S = u - costs(rows)
+    bad = np.flatnonzero(~np.isfinite(S).all(axis=1))
+    if len(bad):
+        raise InvalidInputError(
+            f"has a row ({rows.start + bad[0]}) whose costs are infinite or not numbers",
+            parameter="X",
+            remedy="drop rows that are so far from the training points",
+        )
     own = np.flatnonzero(twin[rows] >= 0)
     S[own, twin[rows][own]] = -np.inf
     S -= S.max(axis=1, keepdims=True)

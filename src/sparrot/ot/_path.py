@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,7 +19,7 @@ from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
-from sparrot.ot._newton import MAX_STEPS
+from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
 from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
 from sparrot.ot._solve import dense_instead, make_method
 
@@ -41,6 +41,8 @@ _ABOVE = 0.05  # by which to begin too large, in log eps
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
+_NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
+_TINY = 1e-12  # relative eps that deserves a look at the nearest costs
 _STRIDE = 3.0  # longest step of a search, in log eps
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
@@ -115,6 +117,7 @@ class EpsilonPath:
         self._start = start
         self._method = make_method(problem, options, run)
         self._known: list[tuple[float, FloatArray]] = []
+        self._plan: Any = None  # of the last solve
         self.n_solves = 0
 
     def at(self, eps: float, tol: float | None = None, floor: bool = True) -> Solution:
@@ -122,6 +125,13 @@ class EpsilonPath:
 
         Raises `NotConvergedError` with the best iterate if need be.
         """
+        if eps < _TINY and eps < NO_DIGITS * self._near_eps():
+            raise InvalidInputError(
+                f"is {eps:.3g} x the mean cost, and drowns in the rounding of the nearest costs",
+                parameter="eps",
+                value=eps,
+                remedy=["take a larger one", "give {perplexity=30} instead"],
+            )
         start = self._predicted(np.log(eps))
         tol = self._options.tol if tol is None else tol
         solution = self._method.solve(eps, start, tol, floor)
@@ -134,6 +144,7 @@ class EpsilonPath:
         if not solution.converged:
             raise _not_converged(solution, self._options)
         self._known = [*self._known[-2:], (float(np.log(eps)), solution.u)]
+        self._plan = solution.plan
         return solution
 
     def _predicted(self, log_eps: float) -> FloatArray | None:
@@ -172,7 +183,7 @@ class EpsilonPath:
         except InvalidInputError as error:
             raise InvalidInputError(
                 error.problem, parameter="perplexity", value=target,
-                remedy=[*self._to_drop(), *error.remedies],
+                remedy=[*self._to_drop(), *self._to_part(), *error.remedies],
             ) from error  # fmt: skip
         except NotConvergedError as error:
             raise NotConvergedError(
@@ -268,11 +279,35 @@ class EpsilonPath:
         typical = self._problem.n * np.median(self._problem.cost.shares())
         return float(np.clip(typical, _LEAST_SHARE, 1.0))
 
+    def _near_eps(self) -> float:
+        """The median cost of a point and its nearest that differs, of a sample of points."""
+        cost = self._problem.cost
+        rows, columns = _spread(cost.n, _NEAREST_OF), _spread(cost.n, _NEAREST_AMONG)
+        i, j = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+        C = np.where(i == j, 0.0, cost.pairs(i, j)).reshape(len(rows), -1)
+        nearest = np.where(C > 0, C, np.inf).min(axis=1)
+        nearest = nearest[np.isfinite(nearest)]
+        return float(np.median(nearest)) if len(nearest) else 1.0
+
     def _to_drop(self) -> list[str]:
         """What may keep a search from its aim, as remedies."""
         cost = self._problem.cost
         found = filter(None, (cost.outliers(), cost.duplicates()))
         return [f"drop some points first: {what}" for what in found]
+
+    def _to_part(self) -> list[str]:
+        """Far clusters as what kept a search from its aim, as a remedy."""
+        if self._plan is None:
+            return []
+        labels = connected_components(csr_array(self._plan), directed=False)[1]
+        sizes = np.sort(np.bincount(labels))[::-1]
+        if len(sizes) < 2:
+            return []
+        return [
+            f"build the affinity of each cluster by itself: the points are in {len(sizes)} clusters"
+            f" of {sizes[-1]} to {sizes[0]} points, so far apart that no eps serves between and "
+            "within them"
+        ]
 
     def _reach(
         self,
@@ -289,7 +324,7 @@ class EpsilonPath:
             plan = self.at(float(np.exp(log_eps)), tol, floor).plan
             return float(np.log(perplexities(plan).mean() / target))
 
-        center = float(np.log(self._typical_eps()))
+        center = float(np.log(min(self._typical_eps(), self._near_eps())))
         what = f"a mean perplexity of {target:g}"
         return find_root(excess, start, slope, precision, what, center)
 
@@ -360,6 +395,11 @@ def _eps_of_row(c: FloatArray, k: float) -> float:
         enough = effective(np.array([middle]), np.array([own]))[0] >= k
         low, high = (low, middle) if enough else (middle, high)
     return float(own * high - sums[own - 1])
+
+
+def _spread(n: int, most: int) -> IntArray:
+    """At most so many of n points, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def _is_connected(solution: Solution) -> bool:

@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
-from sparrot.ot._newton import EASY, ON_THE_WAY, DualState, newton
+from sparrot.ot._newton import EASY, ON_THE_WAY, DualState, newton, rounding
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
@@ -82,6 +82,8 @@ class Sinkhorn(Method[EntropicRegularizer]):
                 dual.eps = larger
                 f = _damped(dual, u / larger)[0]
                 u = larger * newton(dual, f, ON_THE_WAY, max_steps).u
+                if rounding(dual, u / larger, dual.state(u / larger)) > 1:
+                    break  # no digits are left, nor will be at smaller eps
         dual.eps = eps
         f, history = _damped(dual, u / eps, max_steps)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparrot._types import FloatArray
-from sparrot._validation import as_count
+from sparrot._validation import as_count, as_finite
 from sparrot.affinity import perplexity as perplexity_of
 from sparrot.errors import InvalidInputError
 from sparrot.plot._style import ACCENT, PALETTE, colors, new_axes
@@ -17,6 +17,7 @@ from sparrot.spectral import Spectrum
 if TYPE_CHECKING:
     from sparrot.summary import Summary
 
+_MOST_NEIGHBORS = 1e15
 _MARKED = 50  # steps; longer curves have no marks
 
 
@@ -85,6 +86,10 @@ def perplexity(values: Any, *, ax: Any = None, **style: Any) -> Any:
     if hasattr(values, "matrix"):
         values = perplexity_of(values)
     values = _vector(values, "values", 1)
+    if not ((values >= 0) & (values <= _MOST_NEIGHBORS)).all():
+        raise InvalidInputError(
+            "must be perplexities, numbers of neighbors", parameter="values", value=values
+        )
     ax = new_axes(ax)
     ax.hist(values, **({"bins": 40, "color": PALETTE[0], "linewidth": 0} | style))
     mean = float(values.mean())
@@ -123,6 +128,8 @@ def convergence(results: Any, *, ax: Any = None) -> Any:
     ('log', 2)
     """
     named = results if isinstance(results, Mapping) else {"": results}
+    if not named:
+        raise InvalidInputError("must have at least one", parameter="results", value=results)
     ax = new_axes(ax)
     for (name, result), color in zip(named.items(), colors(len(named)), strict=True):
         errors = _errors(result)
@@ -164,7 +171,9 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
             value=axes,
             remedy="leave out {axes} for a new row",
         )
-    steps = summary.steps
+    from sparrot.summary import as_summary
+
+    steps = as_summary(summary).steps
     eps = [step.eps for step in steps]
     _neighbors(axes[0], eps, np.array([step.quantiles for step in steps]))
     axes[1].plot(eps, [step.eigenvalues for step in steps], color=PALETTE[0], linewidth=0.8)
@@ -208,12 +217,7 @@ def _errors(result: Any) -> list[float]:
 
 
 def _vector(values: Any, name: str, least: int) -> FloatArray:
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"must be numbers: {error}", parameter=name, value=values
-        ) from error
+    vector = as_finite(values, None, name)
     if vector.ndim != 1 or len(vector) < least or not np.isfinite(vector).all():
         raise InvalidInputError(
             f"must be at least {least} finite number{'s' * (least > 1)} in a row, got shape "

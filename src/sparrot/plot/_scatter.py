@@ -8,7 +8,7 @@ import numpy as np
 
 from sparrot._extras import load_extra
 from sparrot._types import FloatArray
-from sparrot._validation import as_array, as_count
+from sparrot._validation import as_array, as_count, as_floats
 from sparrot.errors import InvalidInputError
 from sparrot.plot._categories import as_categories
 from sparrot.plot._style import (
@@ -158,6 +158,7 @@ def eigenvectors(
     if isinstance(V, Spectrum):
         V = V.vectors[:, as_count(first, "first", len(V.values)) - 1 :]
     V = as_array(V, "V")
+    first = as_count(first, "first", 10**9)
     k = V.shape[1]
     axes = np.ravel(new_axes(axes, k, (3.6, 3.2)))
     if len(V) != len(Y) or len(axes) != k:
@@ -232,9 +233,9 @@ def _layout(Y: Any) -> FloatArray:
             remedy=["fit it first", "pass the coordinates that fit_transform returns"],
         )
     Y = as_array(getattr(Y, "embedding_", Y), "Y")
-    if Y.shape[1] < 2:
+    if not len(Y) or Y.shape[1] < 2:
         raise InvalidInputError(
-            f"must have at least two columns, got shape {Y.shape}", parameter="Y", value=Y
+            f"must have rows and at least two columns, got shape {Y.shape}", parameter="Y", value=Y
         )
     return np.asarray(Y[:, :2], dtype=np.float64)
 
@@ -249,12 +250,12 @@ def _require_each(entries: Any, n: int, name: str) -> None:
 
 def _numbers(values: Any, n: int, name: str) -> FloatArray:
     _require_each(values, n, name)
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    numbers = as_floats(values)
+    if numbers.shape != (n,):
         raise InvalidInputError(
-            f"must be {n} numbers: {error}",
+            f"must be {n} numbers",
             parameter=name,
             value=values,
             remedy="pass categories as {labels}",
-        ) from error
+        )
+    return numbers

@@ -24,12 +24,12 @@ import numpy as np
 
 from sparrot import __version__
 from sparrot._files import whole_file
-from sparrot._validation import as_array
+from sparrot._validation import as_array, as_path
 from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import Certificate
 from sparrot.plot._categories import are_missing, as_categories, categorical
 from sparrot.plot._style import CIVIDIS, MISSING, colors
-from sparrot.summary import Step, Summary
+from sparrot.summary import Step, Summary, as_summary
 
 _N_COLORS = 24
 _FEW_INTEGERS = 30  # distinct ones; so few are names of classes
@@ -325,10 +325,11 @@ def write_report(
     ...     page.readline()
     '<!doctype html>\\n'
     """
+    target = as_path(path)
     content = page_content(
-        summary, names, {} if columns is None else columns, layouts or {}, title, load
+        as_summary(summary), names, {} if columns is None else columns, layouts or {}, title, load
     )
-    with whole_file(path) as temporary:
+    with whole_file(target) as temporary:
         temporary.write_text(_html(content), encoding="utf-8")
 
 

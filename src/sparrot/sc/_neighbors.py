@@ -225,14 +225,14 @@ def _of_every_cell(n_neighbors: Any, min_neighbors: Any, n: int) -> float | None
 
 def _as_cost(metric: Any) -> str:
     """The cost that belongs to a distance of scanpy."""
-    if metric in ("precomputed", "kernel"):
+    if not isinstance(metric, str) or metric in ("precomputed", "kernel"):
         raise InvalidInputError(
             f"must be a distance between points, got {metric!r}",
             parameter="metric",
             value=metric,
             remedy="write the affinity of {sparrot.qot} into the file by {sparrot.save}",
         )
-    return cost_named(str(metric))
+    return cost_named(metric)
 
 
 def _build_graph(

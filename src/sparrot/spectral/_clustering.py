@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_choice, as_count
+from sparrot._validation import as_choice, as_count, as_finite
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
     COMPONENTS,
@@ -162,7 +162,7 @@ def suggest_clusters(values: Any) -> int:
     >>> suggest_clusters([1.0, 0.98, 0.95, 0.5, 0.45])
     3
     """
-    values = np.asarray(values, dtype=np.float64)
+    values = as_finite(values, None, "values")
     if values.ndim != 1 or len(values) < 3 or (np.diff(values) > 1e-8).any():
         raise InvalidInputError(
             "a number of clusters is suggested by at least 3 eigenvalues in descending order, "

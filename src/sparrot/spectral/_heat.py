@@ -34,7 +34,7 @@ from scipy.sparse.linalg import LinearOperator
 from scipy.special import ive
 
 from sparrot._types import FloatArray
-from sparrot._validation import as_array, as_choice, as_count, as_positive
+from sparrot._validation import as_array, as_choice, as_count, as_positive, as_tolerance
 from sparrot.affinity import perplexity as row_perplexity
 from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
@@ -43,6 +43,7 @@ _ROUNDING = 1e-12  # of the largest entry: positive entries off the diagonal, or
 _TAYLOR_STEP = 64.0  # time of one Taylor sum, in mean jumps of the walk
 _DENSE = 2000  # points up to which `heat_time` looks at all rows, by one eigendecomposition
 _EXACT, _SAMPLED = 1e-12, 1e-4  # relative error of that time, from all rows and from a sample
+_LONGEST = 1e12  # time of a Chebyshev sum, in mean jumps of the walk
 _STALLED = 1e-9  # the log perplexity has stopped growing if it grows by less as time doubles
 
 
@@ -114,7 +115,7 @@ def heat_operator(
     array([0.4821, 0.259 , 0.259 ])
     """
     L, t = _as_laplacian(L), _as_time(t)
-    tol = as_positive(tol, "tol", "it is the relative error of a product, 1e-10 is a good choice")
+    tol = min(as_tolerance(tol, "relative error of a product"), 1.0)
     entrywise = as_choice(series, "series", ("chebyshev", "taylor")) == "taylor"
     forward, backward = (_exponential(A, t, entrywise, tol) for A in (L, csr_array(L.T)))
     H = LinearOperator(
@@ -181,13 +182,19 @@ def _as_laplacian(L: Any) -> csr_array:
     made = "pass {sparrot.spectral.laplacian(W)} of an affinity W"
     if hasattr(L, "matrix"):
         raise InvalidInputError("is an affinity, not a Laplacian", parameter="L", remedy=made)
-    L = csr_array(L if issparse(L) else as_array(L, "L"), dtype=np.float64)
+    sparse = issparse(L) and L.ndim == 2 and L.dtype.kind in "buif"
+    L = csr_array(L if sparse else as_array(L, "L"), dtype=np.float64)
     if L.shape[0] != L.shape[1]:
         raise InvalidInputError(f"must be square, got shape {L.shape}", parameter="L")
     if not np.isfinite(L.data).all():
         raise InvalidInputError("has entries that are not finite", parameter="L")
     entries = L.tocoo()
     off = entries.data[entries.row != entries.col]
+    least = L.diagonal()[entries.row[entries.row != entries.col]].min(initial=np.inf)
+    if L.diagonal().min(initial=0.0) < 0 or (off.any() and not least > 0):
+        raise InvalidInputError(
+            "must be a Laplacian, with a positive diagonal", parameter="L", remedy=made
+        )
     if off.max(initial=0.0) > _ROUNDING * abs(L.data).max(initial=0.0):
         raise InvalidInputError(
             "must be a Laplacian, without positive entries off its diagonal, but the largest is "
@@ -207,6 +214,13 @@ def _exponential(
 ) -> Callable[[FloatArray], FloatArray]:
     """The map `x -> exp(-t L) x` by one of the two series."""
     m = max(float(L.diagonal().max(initial=0.0)), np.finfo(np.float64).tiny)
+    if not entrywise and not t * m <= _LONGEST:
+        raise InvalidInputError(
+            f"is too long, {t:.3g}: by then all heat is even, and the series has too many terms",
+            parameter="t",
+            value=t,
+            remedy="heat_time finds one for a perplexity",
+        )
     if entrywise:
         return lambda x: _taylor_sum(L, m, t, np.asarray(x, dtype=np.float64))
     a = chebyshev_coefficients(t * m, tol)

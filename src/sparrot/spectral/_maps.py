@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import BoolArray, FloatArray
-from sparrot._validation import as_choice, as_count
+from sparrot._validation import as_choice, as_count, as_real
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
     COMPONENTS,
@@ -207,7 +207,7 @@ class DiffusionMap(SpectralMap):
         return as_exponent(self.alpha)
 
     def _factors(self, values: FloatArray) -> FloatArray:
-        if self.t != "multiscale":
+        if not self._is_multiscale():
             return values ** self._steps()
         if self.eigenvalues_.max() > 1 - 1e-12:
             raise InvalidInputError(
@@ -220,15 +220,17 @@ class DiffusionMap(SpectralMap):
         return np.where(values == 1, 0.0, values / np.where(values == 1, 1.0, 1 - values))
 
     def _extension_factors(self, values: FloatArray) -> FloatArray:
-        if self.t == "multiscale":
+        if self._is_multiscale():
             return np.where(values == 1, 0.0, 1 / np.where(values == 1, 1.0, 1 - values))
         return (
             values ** (self._steps() - 1) if self._steps() else super()._extension_factors(values)
         )
 
+    def _is_multiscale(self) -> bool:
+        return isinstance(self.t, str) and self.t == "multiscale"
+
     def _steps(self) -> int:
-        whole = isinstance(self.t, Integral) and not isinstance(self.t, bool)
-        if not whole or int(self.t) < 0:
+        if not isinstance(self.t, Integral) or not 0 <= as_real(self.t) < 2**62:
             raise InvalidInputError(
                 f"must be a number of steps, 0, 1, 2, ..., or 'multiscale', got {self.t!r}",
                 parameter="t",

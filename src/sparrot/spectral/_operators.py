@@ -8,14 +8,13 @@ of :math:`-\Delta`: they are positive semidefinite, and constants are in their k
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, issparse
 
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_affinity, as_choice, as_functions
+from sparrot._validation import as_affinity, as_choice, as_functions, as_real
 from sparrot.errors import InvalidInputError
 
 _LAPLACIANS = ("random_walk", "symmetric", "combinatorial")
@@ -215,7 +214,7 @@ def as_exponent(alpha: Any) -> float:
     >>> as_exponent(1)
     1.0
     """
-    if not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
+    if not 0 <= as_real(alpha) <= 1:
         raise InvalidInputError(
             f"must be from 0 to 1, got {alpha!r}",
             parameter="alpha",
@@ -233,7 +232,7 @@ def as_laziness(lazy: Any) -> float:
     >>> as_laziness(0.5)
     0.5
     """
-    if not isinstance(lazy, Real) or not 0 <= float(lazy) < 1:
+    if not 0 <= as_real(lazy) < 1:
         raise InvalidInputError(
             f"must be a probability below 1, got {lazy!r}",
             parameter="lazy",

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import cg
 
 from sparrot._types import BoolArray, FloatArray, IntArray
-from sparrot._validation import as_affinity, as_count, as_functions, as_positive
+from sparrot._validation import as_affinity, as_count, as_functions, as_tolerance
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.spectral._operators import as_laziness, degrees, scaled
 
@@ -80,7 +80,7 @@ def harmonic_extension(W: Any, known: Any, values: Any, *, tol: float = 1e-8) ->
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     W = csr_array(as_affinity(W))
-    tol = as_positive(tol, "tol", "1e-8 is a good choice")
+    tol = as_tolerance(tol, "residual")
     index = _as_index(known, W.shape[0])
     F_k = as_functions(values, len(index), "values")
     unknown = np.ones(W.shape[0], dtype=bool)

@@ -8,6 +8,7 @@ import pytest
 import sparrot
 from sparrot._eigensolver import _checked
 from sparrot.ot import Certificate
+from walk import walk
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 INF = float("inf")
@@ -96,3 +97,23 @@ def test_the_certificate_of_a_coupling_is_that_of_its_matrix():
     P = sparrot.transport(a, b, np.abs(np.arange(5.0)[:, None] - np.arange(4)), eps=0.1)
     off = max(abs(P.matrix.sum(axis=1) - a).max(), abs(P.matrix.sum(axis=0) - b).max())
     assert P.certificate.marginal_error == pytest.approx(off / 0.25, abs=1e-16)
+
+
+CHECKED = {
+    "qot": lambda metric: sparrot.qot(X, metric=metric),
+    "eot": lambda metric: sparrot.eot(X, metric=metric),
+    "tsallis": lambda metric: sparrot.tsallis(X, metric=metric),
+    "a floor": lambda metric: sparrot.qot(X, 0.1, min_neighbors=4, metric=metric),
+}
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "euclidean", "seuclidean"])
+@pytest.mark.parametrize("build", CHECKED.values(), ids=CHECKED)
+def test_a_check_runs_no_code_of_the_solvers_and_agrees(build, metric):
+    a = build(metric)
+    ran = walk(lambda: a.check(X)).functions
+    assert ran.pop("ot/_problem.py") == ["number_of_pairs", "Certificate.__post_init__"]
+    assert not [file for file in ran if file.startswith(("cost/", "ot/", "_kernels"))]
+    assert a.check(X).violation < 1e-12
+    assert a.check(X).marginal_error <= 1e-8
+    assert a.check(X + 0.01 * X[::-1]).violation > 1e-4

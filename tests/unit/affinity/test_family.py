@@ -215,7 +215,7 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
         (lambda X: sparrot.magic(X, t=0), "t must be an integer"),
         (lambda X: sparrot.knn(X).check(X), "a knn affinity solves no problem"),
         (lambda X: sparrot.match(X, "knn", np.eye(3)), "kind must be one of"),
-        (lambda X: sparrot.perplexity(-np.eye(3)), "W must not have negative entries"),
+        (lambda X: sparrot.perplexity(-np.eye(3)), "W must not be negative"),
         (lambda X: sparrot.perplexity(np.diag([1.0, 0.0])), "no positive entry in row 1"),
     ],
 )

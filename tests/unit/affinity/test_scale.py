@@ -219,8 +219,24 @@ def test_pieces_are_counted_in_words_that_agree():
 def test_an_enormous_outlier_is_named_where_no_eps_is_found(build):
     X = points("gaussian", 200)[:, :5]
     X[7, 2] = 1e10
-    with pytest.raises(sparrot.InvalidInputError, match=r"perplexity of 20; .*\(row 7\)"):
+    with pytest.raises(sparrot.NotConvergedError, match=r"perplexity of 20: .*\(row 7\)"):
         build(X, perplexity=20)
+
+
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.eot, sparrot.tsallis])
+@pytest.mark.parametrize("distance", [1e3, 1e6, 1e8])
+def test_clusters_may_be_as_far_apart_as_they_like(build, distance):
+    X = points("gaussian", 80)[:, :3]
+    X[40:] += distance
+    assert abs(build(X, perplexity=8).perplexity / 8 - 1) < 0.01
+
+
+def test_far_clusters_are_named_where_a_perplexity_cannot_be_had():
+    X = np.zeros((60, 2))
+    X[20:40, 0], X[40:, 1] = 1e3, 1e3  # within them all points are equal: 19 neighbors or many
+    with pytest.raises(sparrot.InvalidInputError, match="in 3 clusters of 20 to 20 points") as said:
+        sparrot.qot(X, perplexity=5)
+    assert said.value.parameter == "perplexity"
 
 
 def test_duplicates_are_mentioned_where_no_eps_is_found():

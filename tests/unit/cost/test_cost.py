@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import sparrot
 from problems import CLOUDS, half_squared, points
 from sparrot.cost import MatrixCost, PointCost, costs_to, make_cost
 from sparrot.errors import InvalidInputError
@@ -83,7 +84,7 @@ def test_other_metrics_are_distances():
 @pytest.mark.parametrize(
     ("X", "metric", "message"),
     [
-        (np.ones((5, 2)), "sqeuclidean", "mean cost must be positive"),
+        (np.ones((5, 2)), "sqeuclidean", "all points are equal"),
         (np.array([[1e200, 0], [0, 1e200]]), "sqeuclidean", "finite, got inf.*rescale"),
         (np.full((5, 2), 0.1), "sqeuclidean", "all points are equal"),
         (1e-158 * np.eye(9), "sqeuclidean", "squares underflow"),
@@ -96,3 +97,44 @@ def test_other_metrics_are_distances():
 def test_costs_without_a_scale_are_refused(X, metric, message):
     with pytest.raises(InvalidInputError, match=message):
         make_cost(X, metric)
+
+
+EVERY_AFFINITY = [
+    sparrot.qot, sparrot.eot, sparrot.tsallis, sparrot.knn, sparrot.gaussian, sparrot.epanechnikov,
+    sparrot.gaussian_l2, sparrot.magic,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("build", EVERY_AFFINITY, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, 1e200])
+def test_equal_points_are_one_error_in_every_affinity(build, value):
+    with pytest.raises(InvalidInputError, match=r"^all points are equal"):
+        build(np.full((20, 300), value))
+
+
+@pytest.mark.parametrize("size", [1e155, 1e300, 1e-160, 1e-300])
+def test_the_cosine_of_huge_and_tiny_points_is_that_of_others(size):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    a, b = sparrot.qot(X, metric="cosine"), sparrot.qot(size * X, metric="cosine")
+    assert abs(a.matrix - b.matrix).max() < 1e-12
+    assert b.check(size * X).violation < 1e-12
+    new = sparrot.QOT(metric="cosine").fit(X).transform(size * X[:3] + size * 0.1)
+    assert np.abs(new.sum(axis=1) - 1).max() < 1e-12
+
+
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.eot, sparrot.tsallis])
+def test_an_eps_or_a_potential_that_overflows_is_an_error(build):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(InvalidInputError, match="eps or the potential is infinite"):
+        build(1e150 * X, 1e12)
+    C = np.square(X[:, None] - X).sum(axis=2)
+    with pytest.raises(InvalidInputError, match="sum of all costs is infinite"):
+        build(C / C.max() * 1e308, 1.0, metric="precomputed")
+    a = build(1e300 * C, 1.0, metric="precomputed")
+    assert np.abs(a.matrix.sum(axis=1) - 1).max() <= 1e-8
+
+
+def test_a_kernel_beside_which_one_is_rounding_is_refused():
+    K = np.random.default_rng(0).standard_normal((20, 20))
+    with pytest.raises(InvalidInputError, match=r"K has entries up to .* divide it"):
+        sparrot.project(1e100 * (K + K.T))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
 import sparrot
 from problems import points
@@ -56,3 +57,29 @@ def test_precomputed_costs_of_new_points():
     by_points = sparrot.QOT().fit(X).transform(Y)
     by_costs = sparrot.QOT(metric="precomputed").fit(C).transform(D)
     assert np.abs((by_points - by_costs).toarray()).max() <= 1e-7
+
+
+FAR = {
+    "qot": sparrot.QOT(),
+    "eot": sparrot.EOT(),
+    "tsallis": sparrot.Tsallis(),
+    "a floor": sparrot.QOT(0.3, min_neighbors=4),
+}
+
+
+@pytest.mark.parametrize("model", FAR.values(), ids=FAR)
+@pytest.mark.parametrize("size", [1e8, 1e17, 1e100, 1e155, 1e300])
+def test_the_nearest_of_a_far_point_is_the_one_in_its_direction(model, size):
+    X = points("gaussian", 60)[:, :3]
+    directions = np.random.default_rng(1).standard_normal((4, 3))
+    rows = model.fit(X).transform(size * directions)
+    rows = rows.toarray() if issparse(rows) else rows
+    assert np.array_equal(rows.argmax(axis=1), (directions @ X.T).argmax(axis=1))
+    assert np.abs(rows.sum(axis=1) - 1).max() < 1e-9
+
+
+@pytest.mark.parametrize("model", FAR.values(), ids=FAR)
+def test_costs_of_new_points_that_overflow_are_an_error(model):
+    X = 1e10 * points("gaussian", 60)[:, :3]
+    with pytest.raises(sparrot.InvalidInputError, match=r"row \(1\) whose costs are infinite"):
+        model.fit(X).transform(np.array([[0.0, 0.0, 0.0], [1e302, 1e302, -1e302]]))

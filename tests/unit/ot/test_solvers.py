@@ -168,16 +168,19 @@ def test_the_table_has_every_method_by_its_name():
     assert set(SOLVERS) < {"auto", *METHODS}
 
 
-@pytest.mark.parametrize("build", [sparrot.qot, sparrot.tsallis])
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.tsallis, sparrot.eot])
 def test_an_eps_below_all_rounding_is_an_error_that_says_so_and_no_warning(build):
-    with pytest.raises(sparrot.NotConvergedError, match="the marginal error is") as caught:
-        build(points("gaussian", 40), 1e-30)
+    for eps in (1e-30, 1e-300, 5e-324):
+        with pytest.raises(sparrot.InvalidInputError, match="drowns in the rounding"):
+            build(points("gaussian", 200), eps)
+
+
+@pytest.mark.parametrize("build", [sparrot.qot, sparrot.tsallis, sparrot.eot])
+def test_where_rounding_makes_the_error_no_more_than_a_few_steps_are_tried(build):
+    with pytest.raises(sparrot.NotConvergedError, match="rounding alone makes") as caught:
+        build(points("gaussian", 200), 1e-13)
+    assert caught.value.result.n_iter < 40
     assert "larger eps" in caught.value.remedy
-
-
-def test_an_entropic_plan_with_hardly_any_eps_warns_of_nothing():
-    W = sparrot.eot(points("gaussian", 200), 1e-30).matrix
-    assert np.abs(W.sum(axis=1) - 1).max() <= 1e-8
 
 
 def _half_equal(rng):

@@ -46,7 +46,7 @@ def test_the_path_panel_shows_what_the_summary_says():
     ("draw", "parameter", "complaint"),
     [
         (lambda p: p.spectrum([1.0]), "values", "must be at least 2"),
-        (lambda p: p.spectrum(["x", "y"]), "values", "must be numbers"),
+        (lambda p: p.spectrum(["x", "y"]), "values", "must be finite numbers"),
         (lambda p: p.convergence(sparrot.knn(X, 5)), "results", "nothing was solved for a knn"),
         (lambda p: p.eps_path(None, axes=plt.gca()), "axes", "must be 3 Axes, got 1"),
     ],

@@ -1,16 +1,14 @@
 """Signals end the command line: at once, at any time, and with nothing half written."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+from hostile.processes import CODES, start
+
 HANGING = """
 import sys, time
 import sparrot.cli.affinity, sparrot._files as files, sparrot.io._matrix_market as market
@@ -36,19 +34,6 @@ def points(tmp_path):
     path = tmp_path / "points.npy"
     np.save(path, np.random.default_rng(0).standard_normal((40, 3)))
     return path
-
-
-def start(*arguments, code=None, **options):
-    program = ["-m", "sparrot"] if code is None else ["-c", code]
-    environment = os.environ | {"PYTHONPATH": ":".join(filter(None, sys.path))}
-    return subprocess.Popen(
-        [sys.executable, *program, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        **options,
-    )
 
 
 def hanging(points, *arguments, more="", **options):

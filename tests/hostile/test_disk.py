@@ -1,13 +1,11 @@
 """A disk that is full, by a limit on the size of files: an error, and the old file stays."""
 
-import resource
-from contextlib import contextmanager
-
 import anndata
 import numpy as np
 import pytest
 
 import sparrot
+from hostile.processes import room_for
 from sparrot.cli import main
 from sparrot.cli._output import AFFINITIES, FIGURES, TABLES
 
@@ -17,16 +15,6 @@ COMMANDS = {
     for command, suffixes in {"affinity": AFFINITIES, "embed": TABLES}.items()
     for suffix in suffixes
 }
-
-
-@contextmanager
-def room_for(n_bytes):
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture

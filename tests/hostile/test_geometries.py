@@ -1,0 +1,37 @@
+"""Answers of random problems are optimal by brute force; `make fuzz` tries thousands."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sparrot
+from hostile import geometries
+
+
+@pytest.mark.parametrize("start", range(0, 120, 30))
+def test_what_is_answered_is_right(start):
+    ends = Counter(geometries.run(seed) for seed in range(start, start + 30))
+    assert ends["right"] > 20
+
+
+def test_what_is_answered_for_more_points_is_right():
+    ends = Counter(geometries.run(seed, geometries.MANY // 2) for seed in range(6))
+    assert ends["right"] > 2
+
+
+@pytest.mark.parametrize("change", ["a plan", "a potential", "an eps", "a floor"])
+def test_the_judge_sees_what_is_wrong(change):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    C, _ = geometries.costs(X, "sqeuclidean")
+    a = sparrot.qot(X, 0.1, min_neighbors=4) if change == "a floor" else sparrot.qot(X, 0.5)
+    geometries.judge(a, C, hollow=True)
+    changed = {
+        "a plan": {"matrix": sparrot.qot(X, 0.500001).matrix},
+        "a potential": {"potential": a.potential + 1e-7},
+        "an eps": {"eps": a.eps * (1 + 1e-7)},
+        "a floor": {"min_neighbors": np.full(40, 4.001)},
+    }[change]
+    with pytest.raises(AssertionError):
+        geometries.judge(replace(a, **changed), C, hollow=True)
