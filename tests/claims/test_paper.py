@@ -14,7 +14,7 @@ from sparrot.paper import (
     spiral,
     torus,
 )
-from sparrot.paper._methods import JUDGES, METHODS, angle_records, eps_grid
+from sparrot.paper._methods import METHODS, angle_records, eps_grid
 from sparrot.paper._work import Work
 
 
@@ -115,20 +115,14 @@ def test_smaller_eps_means_larger_variance_on_the_torus():
         "only within a narrow range of eps values",
         "worse performance than the linear kernel for eps small",
         "for eps large they begin to coincide",
+        "MAGIC outperforming simple k-NN by some margin",
+        'comparing to the "fattened" case',
     ],
 )
 def test_the_spiral(curves, words):
     """The sentence is the parameter."""
     claim = claim_about(words, spiral.claims_on_angles(curves))
     assert claim.holds, claim.ours
-
-
-@pytest.mark.parametrize("judge", JUDGES)
-def test_without_the_hollow_constraint_the_good_range_of_the_spiral_shrinks(curves, judge):
-    """comparing to the "fattened" case ... performance ... is significantly worsened"""
-    found = spiral.AngleCurves(curves, judge)
-    assert found.best["EOT, fat"] >= 1.5 * found.best["EOT"]
-    assert found.good("QOT, fat") < found.good("QOT")
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparrot.paper import digits, mixture, robustness, single_cell, torus
-from sparrot.paper._methods import Finding, claim_by_both, judged
+from sparrot.paper import digits, mixture, robustness, single_cell, spiral, torus
+from sparrot.paper._methods import METHODS, Finding, claim_by_both, judged
 
 
 def correlations(found, seeds=(0, 1)):
@@ -32,12 +32,50 @@ def test_a_lineage_is_missed_only_by_a_margin_and_in_the_mean_over_samples():
     assert "k-NN is lower than QOT by 0.05" in missed.reason
 
 
-def test_the_verdict_on_angles_is_by_the_ten_and_says_what_whole_pairs_find():
+def test_the_verdict_on_angles_is_by_whole_pairs_and_says_what_the_ten_find():
     found = {"angle": Finding("0.2", False, "too large"), "whole": Finding("0.1", True, "")}
     claim = claim_by_both("near", "near", "at most 0.15", lambda key: found[key])
+    assert claim.holds
+    assert claim.ours == "0.1; to the paper's ten vectors: 0.2"
+    assert claim.reason == "not to the paper's ten vectors: too large"
+    found = {"angle": found["whole"], "whole": found["angle"]}
+    claim = claim_by_both("near", "near", "at most 0.15", lambda key: found[key])
     assert claim.holds is False
-    assert claim.ours == "0.2; to whole pairs: 0.1"
-    assert claim.reason == "too large; to whole pairs it holds"
+    assert claim.reason == "too large; to the paper's ten vectors it holds"
+
+
+def angle_rows(curves):
+    """Angles over eps = 100, 10, 1, 0.1, 0.01 by method, the same to both judges."""
+    poor = dict.fromkeys(METHODS, [0.5] * 5)
+    return [
+        {"method": m, "parameter": eps, "seed": 0, "angle": angle, "whole": angle}
+        for m, values in (poor | curves).items()
+        for eps, angle in zip((100.0, 10.0, 1.0, 0.1, 0.01), values, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fat", "worse"),
+    [
+        ([0.9, 0.109, 0.3, 0.9, 0.9], True),  # good over a decade, at the published best angle
+        ([0.9, 0.078, 0.3, 0.9, 0.9], True),  # as good at its best, in half the range
+        ([0.2, 0.109, 0.3, 0.4, 0.9], False),  # good over as wide a range
+        ([0.9, 0.05, 0.3, 0.9, 0.9], False),  # better at its best
+    ],
+)
+def test_fat_is_judged_by_its_range_which_the_published_best_angle_does_not_fail(fat, worse):
+    hollow = [0.9, 0.1, 0.078, 0.2, 0.9]
+    curves = {"QOT": hollow, "EOT": hollow, "QOT, fat": fat, "EOT, fat": fat}
+    claim = next(c for c in spiral.claims_on_angles(angle_rows(curves)) if "fatten" in c.sentence)
+    assert claim.holds is worse
+
+
+def test_the_published_angles_of_magic_and_nearest_neighbors_meet_the_criteria():
+    curves = {"k-NN": [0.428] * 5, "MAGIC": [0.316] * 5, "QOT": [0.078] * 5, "EOT": [0.078] * 5}
+    claims = spiral.claims_on_angles(angle_rows(curves), "as published: ")
+    assert next(c for c in claims if "MAGIC outperforming" in c.sentence).holds
+    assert next(c for c in claims if "graph constructions do better" in c.sentence).holds
+    assert all(c.ours.startswith("as published: ") for c in claims)
 
 
 def test_ten_vectors_that_keep_the_other_half_of_a_pair_are_off_by_a_tenth_of_a_right_angle():

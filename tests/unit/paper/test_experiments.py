@@ -39,6 +39,7 @@ TINY = {
         "eps": (10.0, 1.0, 0.1),
         "k": (3, 5),
         "n_seeds": 1,
+        "n_code_seeds": 1,
         "pca": (5, 20),
         "pca_k": 5,
         "perplexity": 20.0,
