@@ -149,9 +149,42 @@ def components(eot):
 
 @pytest.mark.parametrize(("eot", "unstable"), [([0.5, 0.0, 0.6], True), ([0.1, 0.3, 0.6], False)])
 def test_instability_of_eot_is_judged_by_its_own_jumps(eot, unstable):
-    claim = next(c for c in mixture.claims(components(eot)) if "unstable" in c.sentence)
+    claim = next(c for c in mixture.claims_at(components(eot)) if "unstable" in c.sentence)
     assert claim.holds is unstable
     assert bool(claim.reason) is not unstable
+
+
+@pytest.mark.parametrize(
+    ("qot", "eot", "clear"),
+    [
+        ((0.57, 0.40), 0.0005, True),  # as a share of the tenth, which is 1; EOT's as published
+        ((0.57, 0.08), 0.0005, False),
+        ((0.57, 0.40), 0.2, False),
+    ],
+)
+def test_gaps_are_compared_as_they_are_not_as_shares(qot, eot, clear):
+    rows = [
+        {"d": d, "method": m, "index": k + 1, "value": value}
+        for d, gap in zip((10, 250), qot, strict=True)
+        for m, values in {
+            "QOT": [0.0, 0.1, 0.2, *np.linspace(0.2 + gap, 1.0, 7).tolist()],
+            "EOT": [0.0, 0.0, 0.0, *[eot] * 7],  # a gap of the whole tenth eigenvalue
+        }.items()
+        for k, value in enumerate(values)
+    ]
+    numbers = components([0.5, 0.0, 0.6]) | {"spectra": rows}
+    claim = next(c for c in mixture.claims_at(numbers, "here: ") if "clear gaps" in c.sentence)
+    assert claim.holds is clear
+    assert claim.ours.startswith("here: ")
+
+
+def test_the_range_of_nmi_over_components_that_the_authors_code_gives_counts_as_unchanged():
+    numbers = components([0.5, 0.0, 0.6])
+    for row, value in zip(
+        (r for r in numbers["pca"] if r["method"] == "QOT"), (0.85, 0.98, 0.9), strict=True
+    ):
+        row["nmi"] = value
+    assert next(c for c in mixture.claims_at(numbers) if "unchanged" in c.sentence).holds
 
 
 def test_marks_of_eigenvectors():
