@@ -116,10 +116,16 @@ def test_a_value_that_still_moves_has_not_stabilised():
     assert "change 0.20" in moving.reason
 
 
-def test_means_that_all_lie_on_one_side_of_the_limit_are_called_a_bias():
-    similar = torus.claims(operator({2.0: (0, 0), 1.75: (1.4, 1.3), 1.25: (1.4, 0.9)}))[1]
-    assert similar.holds is False
-    assert "2 of the 2 means over N are above the limit: a bias" in similar.reason
+def test_values_on_the_torus_are_compared_with_each_other_not_with_the_limit():
+    others = {2.0: (0, 0), 1.25: (1.4, 1.3)}
+    similar = torus.claims(operator(others | {1.75: (1.4, 1.4)}))[1]
+    assert similar.holds  # though both are far from the limit
+    apart = torus.claims(operator(others | {1.75: (1.4, 0.9)}))[1]
+    assert apart.holds is False
+    assert "alpha = 1.25 and 1.75 differ by 0.40" in apart.reason
+    negative = torus.claims(operator({2.0: (0, 0), 1.25: (1, -0.2), 1.75: (1, -0.1)}))[1]
+    assert negative.holds is False
+    assert "not positive" in negative.reason
 
 
 def test_only_a_fall_and_a_rise_make_a_method_unstable():
