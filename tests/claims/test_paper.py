@@ -174,8 +174,12 @@ def test_qot_shows_digits_over_a_wide_range():
 
 
 @pytest.mark.usefixtures("_data")
-def test_qot_shows_types_of_cells_that_are_read_at_two_depths():
-    """[QOT is] able to uncover structure corresponding to celltypes"""
-    parameters = batch_effects.Parameters(n=600)
-    found = batch_effects._affinity_numbers(parameters, "QOT", None)
-    assert found["nmi"] >= 0.5
+def test_qot_shows_the_trajectory_of_cells_that_are_read_at_two_depths():
+    """[QOT is] able to uncover structure corresponding to celltypes; k-NN shows reads"""
+    parameters = batch_effects.Parameters(n=800)
+    found = {
+        m: batch_effects._affinity_numbers(parameters, 0, m, None)["marks"] for m in ("QOT", "k-NN")
+    }
+    assert found["QOT"]["time"] >= 0.7
+    assert abs(found["QOT"]["own_few"] - 0.5) < abs(found["k-NN"]["own_few"] - 0.5)
+    assert abs(found["QOT"]["own_many"] - 0.5) < abs(found["k-NN"]["own_many"] - 0.5)

@@ -7,15 +7,21 @@ from sparrot.paper import digits, mixture, robustness, single_cell, spiral, toru
 from sparrot.paper._methods import METHODS, Finding, claim_by_both, judged
 
 
-def correlations(found, seeds=(0, 1)):
+def correlations(found, ends=None):
+    """Numbers of the marrow from correlations, by method and lineage, in two samples."""
     return {
         "missing": [],
-        "sets": {"arabidopsis": {}},
+        "sets": {"marrow": {}},
         "correlations": [
-            {"set": "arabidopsis", "method": m, "seed": s, "lineage": name, "correlation": r[s]}
+            {"set": "marrow", "method": m, "seed": s, "lineage": name, "correlation": r[s]}
             for m, lineages in found.items()
             for name, r in lineages.items()
-            for s in seeds
+            for s in (0, 1)
+        ],
+        "ends": [
+            {"set": "marrow", "method": "QOT", "seed": s, "lineage": name, "rank": rank}
+            for name, rank in (ends or {}).items()
+            for s in (0, 1)
         ],
     }
 
@@ -23,13 +29,36 @@ def correlations(found, seeds=(0, 1)):
 def test_a_lineage_is_missed_only_by_a_margin_and_in_the_mean_over_samples():
     qot = {"a": (0.5, 0.7), "b": (0.5, 0.5)}
     clear = {"a": (0.5, 0.7), "b": (-0.5, 0.5)}  # level in one sample, far below in the other
-    close = {"a": (0.5, 0.5), "b": (0.45, 0.45)}
+    close = {"a": (0.5, 0.6), "b": (0.45, 0.45)}
     agreement, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": clear}))
     assert agreement.holds
     assert missed.holds
     _, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": close}))
     assert missed.holds is False
-    assert "k-NN is lower than QOT by 0.05" in missed.reason
+    assert "k-NN misses none" in missed.reason
+
+
+def test_a_lineage_that_only_qot_misses_counts_against_it():
+    qot, other = {"a": (0.9, 0.9), "b": (0.5, 0.5)}, {"a": (0.5, 0.5), "b": (0.7, 0.7)}
+    _, missed = single_cell.claims(correlations({"QOT": qot, "EOT": other, "k-NN": other}))
+    assert missed.holds is False
+    assert "k-NN misses a (QOT, against it, b)" in missed.reason
+
+
+def test_the_published_correlations_of_the_dentate_gyrus_meet_the_criteria():
+    published = {
+        m: {name: (r, r) for name, r in found.items()}
+        for m, found in single_cell._PUBLISHED.items()
+    }
+    assert all(claim.holds for claim in single_cell.claims(correlations(published)))
+
+
+@pytest.mark.parametrize(("rank", "distant"), [(0.99, True), (0.5, False)])
+def test_an_end_cell_has_to_be_far_away_in_its_branch(rank, distant):
+    found = {m: {"a": (0.9, 0.9)} for m in ("QOT", "EOT", "k-NN")}
+    claim = single_cell.claims(correlations(found, {"a": rank}))[0]
+    assert claim.holds is distant
+    assert ("not distant: a 0.50" in claim.reason) is not distant
 
 
 def test_the_verdict_on_angles_is_by_whole_pairs_and_says_what_the_ten_find():
