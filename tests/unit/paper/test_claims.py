@@ -234,3 +234,28 @@ def test_marks_of_eigenvectors():
     assert min(found[key] for key in ("ones_23", "twos_23", "ones_234", "within_ones_4")) > 0.99
     assert found["apart_8"] == found["apart_best"] == 1
     assert found["ones_5"] < 0.2
+
+
+def digit_marks(qot, eot):
+    keys = ("ones_23", "twos_23", "ones_234", "twos_234", "ones_5", "within_ones_4", "apart_8")
+    keys += ("apart_best", "slant", "slant_both", "spread", "points_234")
+    rows = [
+        dict.fromkeys(keys, 0.5) | {"method": m, "seed": 0, "own_kind": share}
+        for m, share in (("QOT", qot), ("EOT", eot))
+    ]
+    score = {"parameter": 1.0, "seed": 0, "nmi": 0.5, "angle": 0.5}
+    return {"all": rows, "scores": [{"method": m} | score for m in ("QOT", "EOT", "k-NN")]}
+
+
+@pytest.mark.parametrize(
+    ("qot", "eot", "expected"),
+    [
+        (0.94, 0.665, [True, True]),  # read off the published layouts
+        (0.94, 0.85, [True, False]),  # no contrast
+        (0.70, 0.50, [False, True]),
+    ],
+)
+def test_sevens_and_nines_are_judged_by_the_contrast_that_was_published(qot, eot, expected):
+    claims = digits.claims(digit_marks(qot, eot))
+    words = ("clear separation between 7s and 9s", "superimposed")
+    assert [c.holds for w in words for c in claims if w in c.sentence] == expected
