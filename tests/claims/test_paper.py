@@ -42,10 +42,15 @@ def curves():
 
 
 def test_newton_needs_about_ten_steps(solvers):
-    """Nearly "the semi-smooth Newton method converges in fewer than 10 iterations": ours takes 10
-    or 11 to 1e-8."""
-    steps = [row["steps"] for row in solvers["steps"] if row["solver"] == "newton"]
-    assert max(steps) <= 12
+    """Nearly "the semi-smooth Newton method converges in fewer than 10 iterations": to 1e-8 it
+    depends on the start whether Algorithm 1 does; ours takes 10 or 11."""
+    most = {
+        solver: max(row["steps"] for row in solvers["steps"] if row["solver"] == solver)
+        for solver in ("Algorithm 1", "Algorithm 1, costs from 0", "newton")
+    }
+    assert most["Algorithm 1, costs from 0"] < 10
+    assert most["Algorithm 1"] <= 10
+    assert most["newton"] <= 12
 
 
 def test_alternating_projections_need_orders_of_magnitude_more(solvers):

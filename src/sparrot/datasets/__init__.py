@@ -1,12 +1,6 @@
 """Data with a known answer: made, or read from the data folder."""
 
-from sparrot.datasets._cells import (
-    Cells,
-    load_arabidopsis_root,
-    load_dentate_gyrus,
-    load_marrow_cd34,
-    load_pbmc_facs,
-)
+from sparrot.datasets._cells import Cells, load_arabidopsis_root, load_dentate_gyrus, load_pbmc_facs
 from sparrot.datasets._digits import Digits, load_mnist
 from sparrot.datasets._synthetic import (
     Mixture,
@@ -26,7 +20,6 @@ __all__ = [
     "Torus",
     "load_arabidopsis_root",
     "load_dentate_gyrus",
-    "load_marrow_cd34",
     "load_mnist",
     "load_pbmc_facs",
     "make_mixture",

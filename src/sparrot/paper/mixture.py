@@ -356,7 +356,7 @@ def _best(rows: Rows, method: str) -> tuple[float, float]:
 
 def draw(numbers: Numbers) -> dict[str, Any]:
     """For each radius: the panels (a) and (b); (c) and (d); and the supplement's spectra."""
-    figures = {}
+    figures: dict[str, Any] = {}
     with paper_style() as plt:
         for radius, name in zip(numbers["radii"], ("", "code"), strict=True):
             drawn = _draw_radius(plt, numbers, radius)

@@ -174,29 +174,6 @@ def test_what_is_missing_is_named_with_the_remedy(monkeypatch, folder):
         datasets.load_pbmc_facs()
 
 
-def test_the_marrow_names_its_start_and_its_ends(folder):
-    np.savez(
-        folder / "marrow_cd34.npz",
-        data=np.array([1, 2, 3], dtype=np.uint16),
-        indices=np.array([0, 1, 1]),
-        indptr=np.array([0, 1, 2, 3, 3]),
-        shape=np.array([4, 2]),
-        genes=np.array(["a", "b"]),
-        barcodes=np.array(["w", "x", "y", "z"]),
-        start_cell=np.array("y"),
-        terminal_cells=np.array(["w", "z"]),
-        terminal_names=np.array(["DC", "Ery"]),
-        monocle2_pseudotime=np.arange(4.0),
-        phenograph=np.array([7, 9, 0, 8]),
-        layout_tsne=np.zeros((4, 2)),
-    )
-    cells = datasets.load_marrow_cd34()
-    assert cells.columns["named"].tolist() == ["DC", "", "start", "Ery"]
-    assert cells.types.tolist() == ["dendritic", "other", "HSC", "late erythroid"]
-    assert cells.X.toarray().tolist() == [[1, 0], [0, 2], [0, 3], [0, 0]]
-    assert cells.counts
-
-
 def test_mnist_offline_says_what_to_do(monkeypatch):
     def refuse(*args, **kwargs):
         raise URLError("no network")
@@ -255,11 +232,7 @@ def test_cells_are_taken_with_all_that_is_known_of_them():
 
 @pytest.mark.parametrize(
     ("load", "shape"),
-    [
-        ("load_arabidopsis_root", (10_000, 2_000)),
-        ("load_marrow_cd34", (4_142, 16_106)),
-        ("load_pbmc_facs", (3_774, 16_791)),
-    ],
+    [("load_arabidopsis_root", (10_000, 2_000)), ("load_pbmc_facs", (3_774, 16_791))],
 )
 def test_real_cells_have_the_shape_that_is_written_about_them(monkeypatch, load, shape):
     if data_folder() is None:

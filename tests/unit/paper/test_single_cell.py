@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparrot.datasets import Cells
+from sparrot.datasets._cells import load_marrow_cd34
 from sparrot.errors import MissingDataError
 from sparrot.paper import single_cell
 from sparrot.paper._expression import expression
@@ -116,3 +117,27 @@ def test_genes_are_chosen_before_cells_are_sampled_and_named_cells_stay(monkeypa
         assert {"start", "Ery"} <= set(some.columns["named"])
     ranks = single_cell._end_ranks("marrow", cells, np.arange(n, dtype=float))
     assert ranks == {"Ery": pytest.approx(101 / n)}
+
+
+def test_the_marrow_names_its_start_and_its_ends(tmp_path, monkeypatch):
+    np.savez(
+        tmp_path / "marrow_cd34.npz",
+        data=np.array([1, 2, 3], dtype=np.uint16),
+        indices=np.array([0, 1, 1]),
+        indptr=np.array([0, 1, 2, 3, 3]),
+        shape=np.array([4, 2]),
+        genes=np.array(["a", "b"]),
+        barcodes=np.array(["w", "x", "y", "z"]),
+        start_cell=np.array("y"),
+        terminal_cells=np.array(["w", "z"]),
+        terminal_names=np.array(["DC", "Ery"]),
+        monocle2_pseudotime=np.arange(4.0),
+        phenograph=np.array([7, 9, 0, 8]),
+        layout_tsne=np.zeros((4, 2)),
+    )
+    monkeypatch.setenv("SPARROT_DATA", str(tmp_path))
+    cells = load_marrow_cd34()
+    assert cells.columns["named"].tolist() == ["DC", "", "start", "Ery"]
+    assert cells.types.tolist() == ["dendritic", "other", "HSC", "late erythroid"]
+    assert cells.X.toarray().tolist() == [[1, 0], [0, 2], [0, 3], [0, 0]]
+    assert cells.counts
