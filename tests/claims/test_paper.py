@@ -14,7 +14,7 @@ from sparrot.paper import (
     spiral,
     torus,
 )
-from sparrot.paper._methods import JUDGES, METHODS, angle_records, eps_grid
+from sparrot.paper._methods import METHODS, angle_records, eps_grid
 from sparrot.paper._work import Work
 
 
@@ -42,10 +42,15 @@ def curves():
 
 
 def test_newton_needs_about_ten_steps(solvers):
-    """Nearly "the semi-smooth Newton method converges in fewer than 10 iterations": ours takes 10
-    or 11 to 1e-8."""
-    steps = [row["steps"] for row in solvers["steps"] if row["solver"] == "newton"]
-    assert max(steps) <= 12
+    """Nearly "the semi-smooth Newton method converges in fewer than 10 iterations": to 1e-8 it
+    depends on the start whether Algorithm 1 does; ours takes 10 or 11."""
+    most = {
+        solver: max(row["steps"] for row in solvers["steps"] if row["solver"] == solver)
+        for solver in ("Algorithm 1", "Algorithm 1, costs from 0", "newton")
+    }
+    assert most["Algorithm 1, costs from 0"] < 10
+    assert most["Algorithm 1"] <= 10
+    assert most["newton"] <= 12
 
 
 def test_alternating_projections_need_orders_of_magnitude_more(solvers):
@@ -115,20 +120,14 @@ def test_smaller_eps_means_larger_variance_on_the_torus():
         "only within a narrow range of eps values",
         "worse performance than the linear kernel for eps small",
         "for eps large they begin to coincide",
+        "MAGIC outperforming simple k-NN by some margin",
+        'comparing to the "fattened" case',
     ],
 )
 def test_the_spiral(curves, words):
     """The sentence is the parameter."""
     claim = claim_about(words, spiral.claims_on_angles(curves))
     assert claim.holds, claim.ours
-
-
-@pytest.mark.parametrize("judge", JUDGES)
-def test_without_the_hollow_constraint_the_good_range_of_the_spiral_shrinks(curves, judge):
-    """comparing to the "fattened" case ... performance ... is significantly worsened"""
-    found = spiral.AngleCurves(curves, judge)
-    assert found.best["EOT, fat"] >= 1.5 * found.best["EOT"]
-    assert found.good("QOT, fat") < found.good("QOT")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +139,7 @@ def gaussians():
         eps=eps_grid(5),
         k=(5, 15, 45),
         n_seeds=1,
-        pca=(2, 10, 100),
+        pca=(5, 10, 100),
     )
     return mixture.run(parameters, Work())
 
@@ -157,8 +156,9 @@ def gaussians():
 )
 def test_the_mixture(gaussians, words):
     """The sentence is the parameter."""
-    claim = claim_about(words, mixture.claims(gaussians))
-    assert claim.holds, claim.ours
+    text, code = (c for c in mixture.claims(gaussians) if words in c.sentence)
+    assert text.holds, text.ours
+    assert code.holds, code.ours
 
 
 @pytest.fixture
@@ -179,8 +179,12 @@ def test_qot_shows_digits_over_a_wide_range():
 
 
 @pytest.mark.usefixtures("_data")
-def test_qot_shows_types_of_cells_that_are_read_at_two_depths():
-    """[QOT is] able to uncover structure corresponding to celltypes"""
-    parameters = batch_effects.Parameters(n=600)
-    found = batch_effects._affinity_numbers(parameters, "QOT", None)
-    assert found["nmi"] >= 0.5
+def test_qot_shows_the_trajectory_of_cells_that_are_read_at_two_depths():
+    """[QOT is] able to uncover structure corresponding to celltypes; k-NN shows reads"""
+    parameters = batch_effects.Parameters(n=800)
+    found = {
+        m: batch_effects._affinity_numbers(parameters, 0, m, None)["marks"] for m in ("QOT", "k-NN")
+    }
+    assert found["QOT"]["time"] >= 0.7
+    assert abs(found["QOT"]["own_few"] - 0.5) < abs(found["k-NN"]["own_few"] - 0.5)
+    assert abs(found["QOT"]["own_many"] - 0.5) < abs(found["k-NN"]["own_many"] - 0.5)

@@ -110,6 +110,49 @@ def load_pbmc_facs() -> Cells:
         return Cells(X, file["genes"], file["obs_subpop"], columns=columns)
 
 
+_MARROW_TYPES = {
+    0: "HSC",
+    1: "HMPC",
+    4: "myeloid precursor",
+    3: "MPO+",
+    6: "monocyte",
+    7: "dendritic",
+    2: "erythroid",
+    8: "late erythroid",
+}
+
+
+def load_marrow_cd34() -> Cells:
+    """CD34+ bone marrow: counts of 4,142 cells, a continuum with three branches (Setty et al.).
+
+    From `marrow_cd34.npz` in the folder that `SPARROT_DATA` names. The column "pseudotime" is an
+    estimate by Monocle 2; "named" is "start" for the start cell, the name of its branch ("Ery",
+    "Mono", "DC") for the cell at the end of each, and "" for all others.
+
+    Examples
+    --------
+    >>> cells = load_marrow_cd34()  # doctest: +SKIP
+    >>> cells.X.shape, sorted(cells.columns)  # doctest: +SKIP
+    ((4142, 16106), ['named', 'pseudotime'])
+    """
+    with open_npz(need_data("marrow_cd34.npz", "the set of bone marrow cells")) as file:
+        barcodes = file["barcodes"]
+        names = {str(file["start_cell"]): "start"}
+        names |= dict(
+            zip(file["terminal_cells"].tolist(), file["terminal_names"].tolist(), strict=True)
+        )
+        return Cells(
+            read_csr(file).astype(np.float32),
+            file["genes"],
+            np.array([_MARROW_TYPES.get(k, "other") for k in file["phenograph"].tolist()]),
+            columns={
+                "pseudotime": file["monocle2_pseudotime"].astype(np.float64),
+                "named": np.array([names.get(code, "") for code in barcodes.tolist()]),
+            },
+            layout=file["layout_tsne"].astype(np.float64),
+        )
+
+
 URL = "http://pklab.med.harvard.edu/velocyto/DentateGyrus/DentateGyrus.loom"
 _FILES = ("dentate/DentateGyrus.loom", "dentate/DentateGyrus.h5ad", "DentateGyrus.loom")
 _PROBABILITIES = {"start": "dentate/start_probs.csv", "end": "dentate/end_probs.csv"}

@@ -1,8 +1,9 @@
-"""Counts of genes to points, preprocessed as in the paper (Luecken and Theis 2019), by scanpy.
+"""Counts of genes to points, preprocessed as by the authors, with scanpy.
 
-Cells and genes with little expression are left out; counts are scaled to the median total of a
-cell; log(1 + x); the most variable genes are kept; each gene is scaled to mean 0 and variance 1.
-Nothing is clipped: the paper does not say that it is.
+Cells with fewer than 200 genes and genes in fewer than 3 cells are left out; counts are scaled to
+10,000 a cell; log(1 + x); genes that are variable by scanpy's default thresholds are kept; each
+gene is scaled to mean 0 and variance 1, and clipped at 10 deviations. This is done with all cells
+of a set, before any are sampled.
 """
 
 from __future__ import annotations
@@ -18,58 +19,78 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray, IntArray
 from sparrot.datasets import Cells
 
+_READS = 1e4  # of a cell, after scaling
+_CLIP = 10.0  # deviations
 
-def expression(
-    cells: Cells, n_genes: int = 2000, *, min_genes: int = 200, min_cells: int = 3
-) -> tuple[FloatArray, Cells]:
+
+def expression(cells: Cells, *, min_genes: int = 200) -> tuple[FloatArray, Cells]:
     """Points, and the cells that are left.
 
     Parameters
     ----------
-    cells : counts, or log-normalized expression, which is only standardized.
-    n_genes : how many of the most variable genes are kept.
-    min_genes, min_cells : genes that a cell needs, and cells that a gene needs, to be kept.
+    cells : counts, or log-normalized expression, which is only standardized and clipped.
+    min_genes : genes that a cell needs to be kept.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> counts = csr_array(rng.poisson(1.0, (50, 30)).astype(np.float32))
-    >>> X, kept = expression(Cells(counts, np.arange(30), np.zeros(50)), 10, min_genes=1)
-    >>> len(X), X.shape[1] >= 10, bool(np.allclose(X.mean(axis=0), 0, atol=1e-6))  # ties stay
+    >>> counts = csr_array(rng.poisson(rng.gamma(1, 1, 800), (50, 800)).astype(np.float32))
+    >>> X, kept = expression(Cells(counts, np.arange(800), np.zeros(50)))
+    >>> len(X), X.shape[1] < 800, bool(np.allclose(X.mean(axis=0), 0, atol=1e-2))
     (50, True, True)
     """
-    if cells.counts:
-        adata = _variable(cells, n_genes, min_genes, min_cells)
-        cells = cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
-        X = adata.X
-    else:
-        X = cells.X
-    sc = load_extra("scanpy", "scanpy")
-    scaled = sc.pp.scale(np.asarray(X.todense(), dtype=np.float64))
-    return np.ascontiguousarray(scaled), cells
+    if not cells.counts:
+        return _standardized(cells.X), cells
+    adata = _variable(cells, min_genes)
+    return _standardized(adata.X), cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
 
 
-def variable_genes(cells: Cells, n_genes: int = 2000) -> Cells:
+def variable_genes(cells: Cells) -> Cells:
     """The counts of the genes and cells that `expression` keeps."""
-    adata = _variable(cells, n_genes, min_genes=200, min_cells=3)
+    adata = _variable(cells)
     genes = np.asarray(adata.var["column"], dtype=np.int64)
     kept = cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
     return replace(kept, X=csr_array(kept.X[:, genes]), genes=np.asarray(kept.genes)[genes])
 
 
-def _variable(cells: Cells, n_genes: int, min_genes: int, min_cells: int) -> Any:
-    """Log-normalized expression of the most variable genes, with rows and columns of `cells`."""
+def points_of_counts(X: Any) -> FloatArray:
+    """Points from counts of genes that are chosen already: scaled, logarithms, standardized.
+
+    Examples
+    --------
+    >>> X = csr_array(np.random.default_rng(0).poisson(1.0, (20, 5)).astype(np.float32))
+    >>> points_of_counts(X).shape
+    (20, 5)
+    """
+    adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(X, copy=True))
+    _log_normalize(adata)
+    return _standardized(adata.X)
+
+
+def _variable(cells: Cells, min_genes: int = 200) -> Any:
+    """Log-normalized expression of the variable genes, with rows and columns of `cells`."""
     sc = load_extra("scanpy", "scanpy")
-    adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(cells.X))
+    adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(cells.X, copy=True))
     adata.obs["row"], adata.var["column"] = np.arange(adata.n_obs), np.arange(adata.n_vars)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scanpy's, about its own future
         sc.pp.filter_cells(adata, min_genes=min_genes)
-        sc.pp.filter_genes(adata, min_cells=min_cells)
-        sc.pp.normalize_total(adata)
-        sc.pp.log1p(adata)
-        sc.pp.highly_variable_genes(adata, n_top_genes=min(n_genes, adata.n_vars))
+        sc.pp.filter_genes(adata, min_cells=3)
+        _log_normalize(adata)
+        sc.pp.highly_variable_genes(adata)
     return adata[:, adata.var["highly_variable"]]
+
+
+def _log_normalize(adata: Any) -> None:
+    sc = load_extra("scanpy", "scanpy")
+    sc.pp.normalize_total(adata, target_sum=_READS)
+    sc.pp.log1p(adata)
+
+
+def _standardized(X: Any) -> FloatArray:
+    sc = load_extra("scanpy", "scanpy")
+    scaled = sc.pp.scale(np.asarray(X.todense(), dtype=np.float64))
+    return np.ascontiguousarray(scaled.clip(-_CLIP, _CLIP))
 
 
 def downsampled(X: Any, reads: IntArray, rng: np.random.Generator) -> csr_array:

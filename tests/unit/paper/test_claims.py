@@ -3,19 +3,25 @@
 import numpy as np
 import pytest
 
-from sparrot.paper import digits, mixture, robustness, single_cell, torus
-from sparrot.paper._methods import Finding, claim_by_both, judged
+from sparrot.paper import digits, mixture, robustness, single_cell, spiral, torus
+from sparrot.paper._methods import METHODS, Finding, claim_by_both, judged
 
 
-def correlations(found, seeds=(0, 1)):
+def correlations(found, ends=None):
+    """Numbers of the marrow from correlations, by method and lineage, in two samples."""
     return {
         "missing": [],
-        "sets": {"arabidopsis": {}},
+        "sets": {"marrow": {}},
         "correlations": [
-            {"set": "arabidopsis", "method": m, "seed": s, "lineage": name, "correlation": r[s]}
+            {"set": "marrow", "method": m, "seed": s, "lineage": name, "correlation": r[s]}
             for m, lineages in found.items()
             for name, r in lineages.items()
-            for s in seeds
+            for s in (0, 1)
+        ],
+        "ends": [
+            {"set": "marrow", "method": "QOT", "seed": s, "lineage": name, "rank": rank}
+            for name, rank in (ends or {}).items()
+            for s in (0, 1)
         ],
     }
 
@@ -23,21 +29,82 @@ def correlations(found, seeds=(0, 1)):
 def test_a_lineage_is_missed_only_by_a_margin_and_in_the_mean_over_samples():
     qot = {"a": (0.5, 0.7), "b": (0.5, 0.5)}
     clear = {"a": (0.5, 0.7), "b": (-0.5, 0.5)}  # level in one sample, far below in the other
-    close = {"a": (0.5, 0.5), "b": (0.45, 0.45)}
+    close = {"a": (0.5, 0.6), "b": (0.45, 0.45)}
     agreement, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": clear}))
     assert agreement.holds
     assert missed.holds
     _, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": close}))
     assert missed.holds is False
-    assert "k-NN is lower than QOT by 0.05" in missed.reason
+    assert "k-NN misses none" in missed.reason
 
 
-def test_the_verdict_on_angles_is_by_the_ten_and_says_what_whole_pairs_find():
+def test_a_lineage_that_only_qot_misses_counts_against_it():
+    qot, other = {"a": (0.9, 0.9), "b": (0.5, 0.5)}, {"a": (0.5, 0.5), "b": (0.7, 0.7)}
+    _, missed = single_cell.claims(correlations({"QOT": qot, "EOT": other, "k-NN": other}))
+    assert missed.holds is False
+    assert "k-NN misses a (QOT, against it, b)" in missed.reason
+
+
+def test_the_published_correlations_of_the_dentate_gyrus_meet_the_criteria():
+    published = {
+        m: {name: (r, r) for name, r in found.items()}
+        for m, found in single_cell._PUBLISHED.items()
+    }
+    assert all(claim.holds for claim in single_cell.claims(correlations(published)))
+
+
+@pytest.mark.parametrize(("rank", "distant"), [(0.99, True), (0.5, False)])
+def test_an_end_cell_has_to_be_far_away_in_its_branch(rank, distant):
+    found = {m: {"a": (0.9, 0.9)} for m in ("QOT", "EOT", "k-NN")}
+    claim = single_cell.claims(correlations(found, {"a": rank}))[0]
+    assert claim.holds is distant
+    assert ("not distant: a 0.50" in claim.reason) is not distant
+
+
+def test_the_verdict_on_angles_is_by_whole_pairs_and_says_what_the_ten_find():
     found = {"angle": Finding("0.2", False, "too large"), "whole": Finding("0.1", True, "")}
     claim = claim_by_both("near", "near", "at most 0.15", lambda key: found[key])
+    assert claim.holds
+    assert claim.ours == "0.1; to the paper's ten vectors: 0.2"
+    assert claim.reason == "not to the paper's ten vectors: too large"
+    found = {"angle": found["whole"], "whole": found["angle"]}
+    claim = claim_by_both("near", "near", "at most 0.15", lambda key: found[key])
     assert claim.holds is False
-    assert claim.ours == "0.2; to whole pairs: 0.1"
-    assert claim.reason == "too large; to whole pairs it holds"
+    assert claim.reason == "too large; to the paper's ten vectors it holds"
+
+
+def angle_rows(curves):
+    """Angles over eps = 100, 10, 1, 0.1, 0.01 by method, the same to both judges."""
+    poor = dict.fromkeys(METHODS, [0.5] * 5)
+    return [
+        {"method": m, "parameter": eps, "seed": 0, "angle": angle, "whole": angle}
+        for m, values in (poor | curves).items()
+        for eps, angle in zip((100.0, 10.0, 1.0, 0.1, 0.01), values, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fat", "worse"),
+    [
+        ([0.9, 0.109, 0.3, 0.9, 0.9], True),  # good over a decade, at the published best angle
+        ([0.9, 0.078, 0.3, 0.9, 0.9], True),  # as good at its best, in half the range
+        ([0.2, 0.109, 0.3, 0.4, 0.9], False),  # good over as wide a range
+        ([0.9, 0.05, 0.3, 0.9, 0.9], False),  # better at its best
+    ],
+)
+def test_fat_is_judged_by_its_range_which_the_published_best_angle_does_not_fail(fat, worse):
+    hollow = [0.9, 0.1, 0.078, 0.2, 0.9]
+    curves = {"QOT": hollow, "EOT": hollow, "QOT, fat": fat, "EOT, fat": fat}
+    claim = next(c for c in spiral.claims_on_angles(angle_rows(curves)) if "fatten" in c.sentence)
+    assert claim.holds is worse
+
+
+def test_the_published_angles_of_magic_and_nearest_neighbors_meet_the_criteria():
+    curves = {"k-NN": [0.428] * 5, "MAGIC": [0.316] * 5, "QOT": [0.078] * 5, "EOT": [0.078] * 5}
+    claims = spiral.claims_on_angles(angle_rows(curves), "as published: ")
+    assert next(c for c in claims if "MAGIC outperforming" in c.sentence).holds
+    assert next(c for c in claims if "graph constructions do better" in c.sentence).holds
+    assert all(c.ours.startswith("as published: ") for c in claims)
 
 
 def test_ten_vectors_that_keep_the_other_half_of_a_pair_are_off_by_a_tenth_of_a_right_angle():
@@ -78,10 +145,16 @@ def test_a_value_that_still_moves_has_not_stabilised():
     assert "change 0.20" in moving.reason
 
 
-def test_means_that_all_lie_on_one_side_of_the_limit_are_called_a_bias():
-    similar = torus.claims(operator({2.0: (0, 0), 1.75: (1.4, 1.3), 1.25: (1.4, 0.9)}))[1]
-    assert similar.holds is False
-    assert "2 of the 2 means over N are above the limit: a bias" in similar.reason
+def test_values_on_the_torus_are_compared_with_each_other_not_with_the_limit():
+    others = {2.0: (0, 0), 1.25: (1.4, 1.3)}
+    similar = torus.claims(operator(others | {1.75: (1.4, 1.4)}))[1]
+    assert similar.holds  # though both are far from the limit
+    apart = torus.claims(operator(others | {1.75: (1.4, 0.9)}))[1]
+    assert apart.holds is False
+    assert "alpha = 1.25 and 1.75 differ by 0.40" in apart.reason
+    negative = torus.claims(operator({2.0: (0, 0), 1.25: (1, -0.2), 1.75: (1, -0.1)}))[1]
+    assert negative.holds is False
+    assert "not positive" in negative.reason
 
 
 def test_only_a_fall_and_a_rise_make_a_method_unstable():
@@ -111,9 +184,42 @@ def components(eot):
 
 @pytest.mark.parametrize(("eot", "unstable"), [([0.5, 0.0, 0.6], True), ([0.1, 0.3, 0.6], False)])
 def test_instability_of_eot_is_judged_by_its_own_jumps(eot, unstable):
-    claim = next(c for c in mixture.claims(components(eot)) if "unstable" in c.sentence)
+    claim = next(c for c in mixture.claims_at(components(eot)) if "unstable" in c.sentence)
     assert claim.holds is unstable
     assert bool(claim.reason) is not unstable
+
+
+@pytest.mark.parametrize(
+    ("qot", "eot", "clear"),
+    [
+        ((0.57, 0.40), 0.0005, True),  # as a share of the tenth, which is 1; EOT's as published
+        ((0.57, 0.08), 0.0005, False),
+        ((0.57, 0.40), 0.2, False),
+    ],
+)
+def test_gaps_are_compared_as_they_are_not_as_shares(qot, eot, clear):
+    rows = [
+        {"d": d, "method": m, "index": k + 1, "value": value}
+        for d, gap in zip((10, 250), qot, strict=True)
+        for m, values in {
+            "QOT": [0.0, 0.1, 0.2, *np.linspace(0.2 + gap, 1.0, 7).tolist()],
+            "EOT": [0.0, 0.0, 0.0, *[eot] * 7],  # a gap of the whole tenth eigenvalue
+        }.items()
+        for k, value in enumerate(values)
+    ]
+    numbers = components([0.5, 0.0, 0.6]) | {"spectra": rows}
+    claim = next(c for c in mixture.claims_at(numbers, "here: ") if "clear gaps" in c.sentence)
+    assert claim.holds is clear
+    assert claim.ours.startswith("here: ")
+
+
+def test_the_range_of_nmi_over_components_that_the_authors_code_gives_counts_as_unchanged():
+    numbers = components([0.5, 0.0, 0.6])
+    for row, value in zip(
+        (r for r in numbers["pca"] if r["method"] == "QOT"), (0.85, 0.98, 0.9), strict=True
+    ):
+        row["nmi"] = value
+    assert next(c for c in mixture.claims_at(numbers) if "unchanged" in c.sentence).holds
 
 
 def test_marks_of_eigenvectors():
@@ -128,3 +234,28 @@ def test_marks_of_eigenvectors():
     assert min(found[key] for key in ("ones_23", "twos_23", "ones_234", "within_ones_4")) > 0.99
     assert found["apart_8"] == found["apart_best"] == 1
     assert found["ones_5"] < 0.2
+
+
+def digit_marks(qot, eot):
+    keys = ("ones_23", "twos_23", "ones_234", "twos_234", "ones_5", "within_ones_4", "apart_8")
+    keys += ("apart_best", "slant", "slant_both", "spread", "points_234")
+    rows = [
+        dict.fromkeys(keys, 0.5) | {"method": m, "seed": 0, "own_kind": share}
+        for m, share in (("QOT", qot), ("EOT", eot))
+    ]
+    score = {"parameter": 1.0, "seed": 0, "nmi": 0.5, "angle": 0.5}
+    return {"all": rows, "scores": [{"method": m} | score for m in ("QOT", "EOT", "k-NN")]}
+
+
+@pytest.mark.parametrize(
+    ("qot", "eot", "expected"),
+    [
+        (0.94, 0.665, [True, True]),  # read off the published layouts
+        (0.94, 0.85, [True, False]),  # no contrast
+        (0.70, 0.50, [False, True]),
+    ],
+)
+def test_sevens_and_nines_are_judged_by_the_contrast_that_was_published(qot, eot, expected):
+    claims = digits.claims(digit_marks(qot, eot))
+    words = ("clear separation between 7s and 9s", "superimposed")
+    assert [c.holds for w in words for c in claims if w in c.sentence] == expected

@@ -39,6 +39,7 @@ TINY = {
         "eps": (10.0, 1.0, 0.1),
         "k": (3, 5),
         "n_seeds": 1,
+        "n_code_seeds": 1,
         "pca": (5, 20),
         "pca_k": 5,
         "perplexity": 20.0,
@@ -48,12 +49,11 @@ TINY = {
     "mixture": {"n": 25, "dimensions": (5, 10), "shown": 10, "eps": (10.0, 1.0), "pca": (2, 5)},
     "digits": {"n": 20, "eps": (10.0, 1.0), "k": (3, 5), "n_drawn": 5},
     "single-cell": {
-        "sets": ("dentate", "arabidopsis", "pbmc"),
-        "n_others": 300,
-        "n_genes": 200,
+        "sets": ("dentate", "marrow", "arabidopsis"),
+        "n": (300, 300, 300),
         "n_seeds": 1,
     },
-    "batch-effects": {"n": 150, "n_genes": 100, "perplexity": 15.0, "n_iter": 20},
+    "batch-effects": {"n": 150, "perplexity": 15.0, "n_iter": 20, "n_seeds": 1},
 }
 NEED_DATA = ("digits", "single-cell", "batch-effects")
 

@@ -1,43 +1,77 @@
+from dataclasses import replace
+
+import anndata
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+import scanpy as sc
+from scipy.sparse import csr_array, csr_matrix
 
 from sparrot.datasets import Cells
-from sparrot.paper._expression import downsampled, expression, variable_genes
+from sparrot.paper._expression import downsampled, expression, points_of_counts, variable_genes
 
 
 @pytest.fixture
 def cells():
     rng = np.random.default_rng(0)
-    rates = rng.gamma(0.5, 2.0, 300) * np.where(np.arange(80)[:, None] < 40, 1, rng.random(300) * 3)
+    rates = rng.gamma(0.5, 1.5, 1500) * np.where(
+        np.arange(80)[:, None] < 40, 1, rng.random(1500) * 3
+    )
     X = rng.poisson(rates).astype(np.float32)
     X[5] = 0  # an empty cell
-    return Cells(csr_array(X), np.arange(300), np.arange(80))
+    return Cells(csr_array(X), np.arange(1500), np.arange(80))
 
 
-def test_genes_are_standardized_and_poor_cells_left_out(cells):
-    X, kept = expression(cells, 50, min_genes=20)
-    assert X.shape == (79, 50)
+def test_the_steps_are_those_of_the_authors(cells):
+    """10,000 counts a cell, scanpy's default thresholds for genes, clipped at 10 deviations."""
+    adata = anndata.AnnData(csr_matrix(cells.X))
+    sc.pp.filter_cells(adata, min_genes=200)
+    sc.pp.filter_genes(adata, min_cells=3)
+    sc.pp.normalize_total(adata, target_sum=1e4)
+    sc.pp.log1p(adata)
+    sc.pp.highly_variable_genes(adata, min_mean=0.0125, max_mean=3, min_disp=0.5)
+    adata = adata[:, adata.var.highly_variable].copy()
+    adata.X = adata.X.toarray()
+    sc.pp.scale(adata, max_value=10)
+    X, kept = expression(cells)
+    assert X.shape == adata.shape
+    assert 50 < X.shape[1] < 1500
+    assert np.abs(X - adata.X).max() < 1e-3  # in single precision there
     assert kept.types.tolist() == [k for k in range(80) if k != 5]
-    assert X.mean(axis=0) == pytest.approx(0, abs=1e-6)  # scanpy sums in single precision
-    assert X.std(axis=0, ddof=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_values_are_clipped_and_counts_are_not_changed(cells):
+    X = np.repeat(cells.X.toarray(), 4, axis=0)
+    X[:, 7] = 0
+    X[3, 7] = 50  # once standardized, 17 deviations
+    many = replace(cells, X=csr_array(X), types=np.arange(320))
+    before = many.X.copy()
+    assert np.abs(points_of_counts(many.X[many.X.sum(axis=1) > 0])).max() == 10
+    assert np.abs(expression(many)[0]).max() <= 10
+    assert (many.X != before).nnz == 0
 
 
 def test_log_normalized_expression_is_only_standardized(cells):
     logs = Cells(csr_array(np.log1p(cells.X.toarray())), cells.genes, cells.types, counts=False)
-    X, kept = expression(logs, 50)
-    assert X.shape == (80, 300)
+    X, kept = expression(logs)
+    assert X.shape == (80, 1500)
     assert kept is logs
 
 
 def test_variable_genes_keep_their_counts(cells):
-    some = variable_genes(
-        Cells(csr_array(np.tile(cells.X.toarray(), (1, 3))), np.arange(900), cells.types), 60
-    )
-    assert some.X.shape[1] == 60
-    assert np.array_equal(
-        some.X.toarray(), np.tile(cells.X.toarray(), (1, 3))[some.types][:, some.genes]
-    )
+    some = variable_genes(cells)
+    assert some.X.shape[1] == expression(cells)[0].shape[1]
+    assert np.array_equal(some.X.toarray(), cells.X.toarray()[some.types][:, some.genes])
+
+
+def test_counts_of_chosen_genes_lose_no_gene(cells):
+    X = cells.X[[k for k in range(80) if k != 5]].toarray()
+    X[:, 3] = 0  # lost by the reads that were drawn
+    Y = points_of_counts(csr_array(X))
+    assert Y.shape == X.shape
+    assert not Y[:, 3].any()
+    logs = np.log1p(1e4 * X / X.sum(axis=1, keepdims=True))
+    expected = (logs - logs.mean(axis=0)) / np.where(logs.std(axis=0) > 0, logs.std(0, ddof=1), 1)
+    assert np.abs(Y - expected.clip(-10, 10)).max() < 1e-3
 
 
 def test_downsampling_keeps_proportions(cells):

@@ -1,0 +1,42 @@
+"""What the paper prints, against the solvers of the package."""
+
+import numpy as np
+import pytest
+
+import sparrot
+from sparrot.paper import convergence
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    K = np.random.default_rng(3).standard_normal((60, 60))
+    return (K + K.T) / 2
+
+
+@pytest.mark.parametrize("name", [n for n in convergence._PRINTED if n.startswith("Algorithm")])
+def test_the_printed_algorithms_end_at_the_projection(matrix, name):
+    W, errors = convergence._PRINTED[name](matrix, 1e-9)
+    ours = sparrot.project(matrix, hollow=False, tol=1e-10).matrix
+    ours = ours.toarray() if hasattr(ours, "toarray") else np.asarray(ours)
+    assert np.abs(W - ours).max() < 1e-7
+    assert errors[-1] == pytest.approx(np.linalg.norm(W.sum(axis=1) - 1), abs=1e-12)
+    assert errors[-1] <= 1e-9 < errors[-2]
+
+
+def test_plain_alternation_ends_in_a_feasible_matrix_that_is_not_the_projection(matrix):
+    W, errors = convergence.plain_alternation(matrix, 1e-9)
+    assert errors[-1] <= 1e-9
+    assert (W >= 0).all()
+    assert np.abs(W - W.T).max() < 1e-12
+    best = convergence.algorithm_1(matrix, 1e-9)[0]
+    assert np.linalg.norm(W - matrix) > np.linalg.norm(best - matrix) + 1e-6
+
+
+def test_one_projection_onto_row_sums_is_the_nearest_such_matrix():
+    K = np.full((4, 4), 2.0) + np.diag([0.0, 0.1, 0.2, 0.3])  # stays positive
+    W, errors = convergence.plain_alternation(K, 1e-12)
+    assert len(errors) == 2
+    shift = W - K  # orthogonal to symmetric matrices of row sum zero
+    zero_rows = np.array([[1.0, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    assert np.sum(shift * zero_rows) == pytest.approx(0, abs=1e-12)
+    assert W.sum(axis=1) == pytest.approx(1)
