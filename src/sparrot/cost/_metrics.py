@@ -106,19 +106,19 @@ def costs_to(
         return lambda X: sign * np.asarray(X, dtype=np.float64)
     if metric in _METRICS:
         known = _METRICS[metric]
-        return (known.shifted if shifted else known.costs_to)(Y)
+        return ((shifted and known.shifted) or known.costs_to)(Y)
     return lambda X: _distances(X, Y, metric)
 
 
 class _Metric(NamedTuple):
     """A metric that needs no n x n matrix: its cost, and costs of new points with given ones.
 
-    These are as they are, or without a number for each new point.
+    These are as they are and, where that is another function, without a number for each new point.
     """
 
     cost: Callable[[PointArray], Cost]
     costs_to: Callable[[PointArray], Callable[[PointArray], FloatArray]]
-    shifted: Callable[[PointArray], Callable[[PointArray], FloatArray]]
+    shifted: Callable[[PointArray], Callable[[PointArray], FloatArray]] | None = None
 
 
 def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
@@ -128,7 +128,7 @@ def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
 
 _METRICS = {
     "sqeuclidean": _Metric(PointCost, half_squared_distances, shifted_costs),
-    "cosine": _Metric(lambda X: PointCost(_unit_rows(X)), _cosines_to, _cosines_to),
+    "cosine": _Metric(lambda X: PointCost(_unit_rows(X)), _cosines_to),
 }
 
 

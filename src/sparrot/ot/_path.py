@@ -258,17 +258,23 @@ class EpsilonPath:
                 eps = float(np.sqrt(low * high))
             if eps < _SMALLEST_CONNECTED:
                 break  # connected however small: so are two or three points
-            if eps > _RANGE[1]:
-                raise InvalidInputError(
-                    f"the graph is not connected at any eps up to {_RANGE[1]:g} times the mean "
-                    "cost; some points are too far from the others",
-                    remedy="drop them",
-                )
-        for _ in range(_MAX_SOLVES):
+            _require_in_range(eps)
+        return self._connected_from(high)
+
+    def _connected_from(self, high: float) -> Solution:
+        """The same from an eps at which rough solves are connected, perhaps by their error alone."""
+        solution, low, factor = self.at(high), 0.0, _CONNECTED
+        while not _is_connected(solution):
+            low, high, factor = high, high * factor, factor * factor
+            _require_in_range(high)
             solution = self.at(high)
-            if _is_connected(solution):
-                break
-            high *= _CONNECTED  # the rough solves were connected by less than their error
+        while low and high > _CONNECTED * low * (1 + 1e-9):
+            middle = float(np.sqrt(low * high))
+            between = self.at(middle)
+            if _is_connected(between):
+                high, solution = middle, between
+            else:
+                low = middle
         return solution
 
     def _most_neighbors(self) -> int:
@@ -400,6 +406,15 @@ def _eps_of_row(c: FloatArray, k: float) -> float:
 def _spread(n: int, most: int) -> IntArray:
     """At most so many of n points, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def _require_in_range(eps: float) -> None:
+    if eps > _RANGE[1]:
+        raise InvalidInputError(
+            f"the graph is not connected at any eps up to {_RANGE[1]:g} times the mean cost; some "
+            "points are too far from the others",
+            remedy="drop them",
+        )
 
 
 def _is_connected(solution: Solution) -> bool:

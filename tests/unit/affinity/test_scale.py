@@ -270,3 +270,11 @@ def test_entropic_plans_have_a_scale_of_their_own(n, expected):
     for a in (sparrot.eot(X), sparrot.EOT().fit(X).result_):
         assert a.perplexity == pytest.approx(expected, rel=0.01)
     assert sparrot.eot(X[:9]).relative_eps == pytest.approx(1.0)
+
+
+def test_a_connected_graph_is_connected_also_where_rough_solves_are_by_their_error_alone():
+    X = np.random.default_rng(1).standard_normal((70, 6))
+    X[-1] = 1e3
+    a = sparrot.eot(X, "connected", drop=1e-3)
+    assert a.components == 1
+    assert sparrot.eot(X, a.relative_eps / 1.03, drop=1e-3, tol=1e-6).components > 1
