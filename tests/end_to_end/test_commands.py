@@ -416,7 +416,11 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
         (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer"),
         (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
         (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
-        (["path", "points.npy", "--span", "1"], 2, "--span must be more than 1 and at most 1e+06, got 1.0"),
+        (
+            ["path", "points.npy", "--span", "1"],
+            2,
+            "--span must be more than 1 and at most 1e+06, got 1.0",
+        ),
     ],
 )
 def test_what_goes_wrong_is_one_line_and_a_code(

@@ -262,7 +262,7 @@ class EpsilonPath:
         return self._connected_from(high)
 
     def _connected_from(self, high: float) -> Solution:
-        """The same from an eps at which rough solves are connected, perhaps by their error alone."""
+        """The same from an eps at which rough solves are connected, if only by their error."""
         solution, low, factor = self.at(high), 0.0, _CONNECTED
         while not _is_connected(solution):
             low, high, factor = high, high * factor, factor * factor
