@@ -161,6 +161,7 @@ def _draw(experiment: Experiment, numbers: Numbers, folder: Path, stem: str) -> 
             with whole_file(folder / file) as path:
                 figure.savefig(path, **options)
             yield file
+        load_extra("matplotlib.pyplot", "plot").close(figure)
 
 
 def table(claims: Sequence[Claim]) -> Iterator[str]:

@@ -482,7 +482,7 @@ EXPERIMENT = Experiment(
     "batch-effects",
     "Simulated batch effects",
     Parameters(),
-    Parameters(n=300, perplexity=20.0, n_iter=250, n_seeds=2),
+    Parameters(n=200, perplexity=15.0, n_iter=250, n_seeds=2),
     run,
     claims,
     draw,

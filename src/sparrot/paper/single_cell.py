@@ -579,7 +579,7 @@ EXPERIMENT = Experiment(
     "single-cell",
     "Single cells: distance from the origin along lineages",
     Parameters(),
-    Parameters(sets=("marrow", "arabidopsis"), n=(400, 400), n_seeds=2),
+    Parameters(sets=("marrow", "arabidopsis"), n=(250, 250), n_seeds=2),
     run,
     claims,
     draw,

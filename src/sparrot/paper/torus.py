@@ -280,7 +280,7 @@ EXPERIMENT = Experiment(
     "torus",
     "The discrete Laplace operator on the torus",
     Parameters(),
-    Parameters(sizes=(100, 250, 500, 1000), n_samples=10),
+    Parameters(sizes=(100, 250, 500), n_samples=6),
     run,
     claims,
     draw,
