@@ -15,7 +15,7 @@ from sparrot._types import PointArray
 from sparrot._validation import as_choice
 from sparrot.affinity._estimator import AffinityEstimator, validated
 from sparrot.affinity._kinds import AUTO, KINDS, kinds
-from sparrot.affinity._result import Affinity, perplexity
+from sparrot.affinity._result import Affinity, perplexity, require_affinity
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
@@ -204,13 +204,7 @@ def resume(affinity: Affinity, X: Any) -> TransportEstimator:
     >>> sparrot.resume(sparrot.qot(X), X).transform(X[:3] + 0.01).shape
     (3, 100)
     """
-    if not isinstance(affinity, Affinity):
-        raise InvalidInputError(
-            f"must be a sparrot.Affinity, got {type(affinity).__name__}",
-            parameter="affinity",
-            value=affinity,
-            remedy="for an estimator pass its result_",
-        )
+    require_affinity(affinity)
     estimator = KINDS[affinity.kind].estimator if affinity.kind in KINDS else AffinityEstimator
     if affinity.potential is None or not issubclass(estimator, TransportEstimator):
         raise InvalidInputError(

@@ -250,6 +250,17 @@ def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:
     return lambda rows: (D[rows] + D[:, rows].T) / 2
 
 
+def require_affinity(affinity: Any) -> None:
+    """Raise for what is no affinity."""
+    if not isinstance(affinity, Affinity):
+        raise InvalidInputError(
+            f"must be a sparrot.Affinity, got {type(affinity).__name__}",
+            parameter="affinity",
+            value=affinity,
+            remedy="for an estimator pass its result_",
+        )
+
+
 def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -> Affinity:
     """From a solution in units of the mean cost to the units of the data."""
     problem, certificate = solution.problem, solution.certificate

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 
 from sparrot._validation import as_path
 from sparrot.affinity import Affinity
+from sparrot.affinity._result import require_affinity
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io._formats import FORMATS, ending, holding
 from sparrot.io._points import Table, write_table
@@ -46,13 +47,7 @@ def save(
     >>> sparrot.load(path)
     <qot affinity: 50 points, ...>
     """
-    if not isinstance(affinity, Affinity):
-        raise InvalidInputError(
-            f"must be a sparrot.Affinity, got {type(affinity).__name__}",
-            parameter="affinity",
-            value=affinity,
-            remedy="for an estimator pass its result_",
-        )
+    require_affinity(affinity)
     target = as_path(path)
     if not target.parent.is_dir():
         raise MissingDataError(

@@ -32,7 +32,7 @@ _ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
 _FLOOR_TOL = 1e-2  # and where a floor follows
 _TIES = 1e-9  # differences that are none
 _TYPICAL_ROWS = 64  # whose costs with all others tell the eps of rows
-_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that without,
+_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that of a row,
 _SHARE_OF_PAIRS = 0.5  # more for the least floors: rows of two neighbors are all but singular
 _SHARE_ON_THE_WAY = 0.3  # and one from which small shares are reached well
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
@@ -316,18 +316,12 @@ class EpsilonPath:
         ]
 
     def _reach(
-        self,
-        target: float,
-        start: float,
-        slope: float,
-        precision: float,
-        tol: float = _ROUGH_TOL,
-        floor: bool = True,
+        self, target: float, start: float, slope: float, precision: float
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
 
         def excess(log_eps: float) -> float:
-            plan = self.at(float(np.exp(log_eps)), tol, floor).plan
+            plan = self.at(float(np.exp(log_eps)), _ROUGH_TOL).plan
             return float(np.log(perplexities(plan).mean() / target))
 
         center = float(np.log(min(self._typical_eps(), self._near_eps())))
