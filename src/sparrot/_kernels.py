@@ -247,14 +247,14 @@ def residual_rows(
     indices: Array,
     cost: Array,
     u: Array,
-    start: int,
-    stop: int,
     mass: Array,
-    square: Array,
+    integral: Array,
     degree: Array,
     active: Array,
+    start: int,
+    stop: int,
 ) -> None:
-    """For rows start..stop: sum, sum of squares and number of the positive `u_i + u_j - C_ij`.
+    """For rows start..stop: sum, half of the squares and number of the positive `u_i + u_j - C_ij`.
 
     Their columns go to the front of the row's slots in `active`.
     """
@@ -269,13 +269,13 @@ def residual_rows(
             active[k] = indices[e]  # overwritten by the next one unless it counts; no branch
             k += score > 0
         mass[i] = total
-        square[i] = squares
+        integral[i] = squares / 2
         degree[i] = k - indptr[i]
 
 
 @njit(nogil=True, cache=True)
 def adjacency_rows(
-    indptr: Array, active: Array, degree: Array, x: Array, start: int, stop: int, out: Array
+    indptr: Array, active: Array, degree: Array, x: Array, out: Array, start: int, stop: int
 ) -> None:
     """For rows start..stop: `out_i = sum of x_j` over the active columns of row i."""
     for i in range(start, stop):
@@ -293,14 +293,14 @@ def power_rows(
     u: Array,
     factor: float,
     power: float,
-    start: int,
-    stop: int,
     mass: Array,
     integral: Array,
     slope: Array,
     degree: Array,
     active: Array,
     weight: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """As `residual_rows` for `g(s) = (factor s)^power`: sums of g, its integral and slope.
 
@@ -335,9 +335,9 @@ def weighted_rows(
     weight: Array,
     degree: Array,
     x: Array,
+    out: Array,
     start: int,
     stop: int,
-    out: Array,
 ) -> None:
     """For rows start..stop: `out_i = sum of weight_ij x_j` over the active columns of row i."""
     for i in range(start, stop):
@@ -354,10 +354,10 @@ def score_rows(
     cost: Array,
     u: Array,
     starts: Array,
-    start: int,
-    stop: int,
     columns: Array,
     scores: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """Write the positive scores `u_i + u_j - C_ij` of rows start..stop, and their columns."""
     for i in range(start, stop):
@@ -454,13 +454,13 @@ def floor_rows(
     u: Array,
     e: Array,
     eps: float,
-    start: int,
-    stop: int,
     sums: Array,
     degree: Array,
     active: Array,
     w: Array,
     h: Array,
+    start: int,
+    stop: int,
 ) -> None:
     """For rows start..stop of a plan `w = s / d` with `d = eps + (e_i + e_j) / 2`, `h = 1 / d`.
 
@@ -502,14 +502,13 @@ def floor_product_rows(
     degree: Array,
     w: Array,
     h: Array,
-    x: Array,
-    y: Array,
+    p: Array,
+    out: Array,
     start: int,
     stop: int,
-    out_x: Array,
-    out_y: Array,
 ) -> None:
     """For rows start..stop, `t = h (x_i + x_j - w (y_i + y_j) / 2)`: sums of t and of -w t / 2."""
+    x, y = p[0], p[1]
     for i in range(start, stop):
         first, second = 0.0, 0.0
         for k in range(indptr[i], indptr[i] + degree[i]):
@@ -517,8 +516,8 @@ def floor_product_rows(
             t = h[k] * (x[i] + x[j] - w[k] * (y[i] + y[j]) / 2)
             first += t
             second += w[k] * t
-        out_x[i] = first
-        out_y[i] = -second / 2
+        out[0, i] = first
+        out[1, i] = -second / 2
 
 
 @njit(nogil=True, cache=True)

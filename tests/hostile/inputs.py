@@ -8,14 +8,17 @@ error, in no warning but `AffinityWarning`, and with the argument as it was.
 
 from __future__ import annotations
 
+import atexit
 import copy
 import inspect
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import anndata
@@ -92,7 +95,9 @@ def good_summary() -> Any:
 
 @cache
 def folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="sparrot-hostile-"))
+    path = Path(tempfile.mkdtemp(prefix="sparrot-hostile-"))
+    atexit.register(rmtree, path, ignore_errors=True)
+    return path
 
 
 @cache
@@ -444,7 +449,8 @@ def run(name: str, parameter: str, value: str) -> str:
         warnings.simplefilter("ignore", sparrot.AffinityWarning)
         refused = None
         try:
-            result = call(name, arguments)
+            with chdir(folder()):  # a word may name a file
+                result = call(name, arguments)
         except SparrotError as error:
             refused = error
         except OSError as error:

@@ -27,7 +27,7 @@ from sparrot.ot._problem import (
     perplexities,
 )
 from sparrot.ot._screening import as_slice, list_hits, screen
-from sparrot.ot._solve import METHODS, SEARCHES, SOLVERS, solve
+from sparrot.ot._solve import METHODS, SEARCHES, SOLVERS
 
 __all__ = [
     "METHODS",
@@ -60,7 +60,6 @@ __all__ = [
     "perplexities",
     "require_digits",
     "screen",
-    "solve",
     "transform_scores",
     "transport",
     "twins",

@@ -180,10 +180,10 @@ class ActiveSet(SpatialMethod):
             self._resumed = state.u
 
     def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any, or without its floor."""
-        problem, start = self._problem.at(eps, floor), self._in_order(start)
+        problem, start = self._problem.at(eps, with_floor), self._in_order(start)
         budget = Budget(self._options.max_iter or MAX_STEPS)
         start, self._resumed = self._resumed if start is None else start, None
         guess: Guess | None = None

@@ -68,10 +68,10 @@ class ApproximateActiveSet(SpatialMethod):
         self._grown = 0.0  # the score of one partner with all the mass that the pool has grown for
 
     def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Let the pool grow until little is new, solve on it, and check a sample of rows."""
-        problem, u = self._problem.at(eps, floor), self._in_order(start)
+        problem, u = self._problem.at(eps, with_floor), self._in_order(start)
         budget = Budget(self._options.max_iter or MAX_STEPS)
         if u is None:
             u = first_potentials(problem, self._run, LARGEST_PART).u

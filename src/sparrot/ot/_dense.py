@@ -22,8 +22,6 @@ from sparrot.ot._floor import (
     at_other_eps,
     floor_certificate,
     must_be_uniform,
-    solve_floor,
-    sweep,
     uniform_solution,
 )
 from sparrot.ot._newton import EASY, MAX_STEPS, ON_THE_WAY, ROUNDED, newton
@@ -60,10 +58,10 @@ class DenseMethod(Method[PowerRegularizer]):
         self._C = problem.dense_cost()
 
     def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any."""
-        problem = self._problem.at(eps)
+        problem = self._problem.at(eps, with_floor)
         dual = DenseDual(self._C, problem.regularizer, self._run)
         u, history = self._find(problem, dual, start, ROUNDED * tol)
         plan = dual.plan(u)
@@ -91,10 +89,10 @@ class DenseNewton(DenseMethod):
         self._e, self._eps = np.zeros(problem.n), 0.0
 
     def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any, or without its floor."""
-        problem = self._problem.at(eps, floor)
+        problem = self._problem.at(eps, with_floor)
         if problem.floor is None:
             return super().solve(eps, start, tol)
         if must_be_uniform(problem.floor, problem.n - problem.hollow):
@@ -105,15 +103,15 @@ class DenseNewton(DenseMethod):
         dual = DenseFloorDual(self._C, problem, self._run)
         max_steps = self._options.max_iter or MAX_STEPS
         eps = problem.regularizer.eps
-        u, e = sweep(dual, start, at_other_eps(self._e, self._eps, eps))
-        result, e = solve_floor(dual, u, e, ROUNDED * tol, max_steps, self._report)
-        plan = dual.plan(result.u, e)
+        x = dual.sweep(np.stack([start, at_other_eps(self._e, self._eps, eps)]))
+        result = newton(dual, x, ROUNDED * tol, max_steps, self._report)
+        plan, (u, e) = dual.plan(result.u), result.u
         certificate = floor_certificate(
             Certificate(marginal_error(plan), 0.0, problem.n_pairs, exact=True), problem, plan, e
         )
         self._e, self._eps = e, eps
         return Solution(
-            problem, result.u, plan, certificate, result.history,
+            problem, u, plan, certificate, result.history,
             certificate.largest_error <= tol, self.name, e,
         )  # fmt: skip
 

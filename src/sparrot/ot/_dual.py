@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.ot._ctransform import c_transform_over, transform_scores
-from sparrot.ot._newton import DualState, NewtonResult, newton
+from sparrot.ot._newton import Dual, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, PowerRegularizer, compressed
 from sparrot.ot._screening import Support
 
@@ -31,7 +31,7 @@ _DENSE_BLOCK = 256  # rows of a dense matrix at a time
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 
 
-class DenseDual:
+class DenseDual(Dual[DualState]):
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
     def __init__(self, C: FloatArray, regularizer: PowerRegularizer, run: Run) -> None:
@@ -47,8 +47,8 @@ class DenseDual:
         entries = _like(s, regularizer.entry(s.data))
         slopes = _like(s, regularizer.slope(s.data))
         value = float(regularizer.integral(s.data).sum()) / 2 - self.mass * float(u.sum())
-        gradient = entries.sum(axis=1) - self.mass
-        return DualState(value, gradient, slopes.sum(axis=1), slopes.__matmul__)
+        D = slopes.sum(axis=1)
+        return DualState(value, entries.sum(axis=1) - self.mass, D, lambda x: D * x + slopes @ x)
 
     def scores(self, u: FloatArray) -> csr_array:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
@@ -128,7 +128,7 @@ class RestrictedDual(ABC):
         return certificate
 
 
-class SparseDual(RestrictedDual):
+class SparseDual(RestrictedDual, Dual[DualState]):
     """The dual of a problem without a floor."""
 
     def __init__(
@@ -143,6 +143,7 @@ class SparseDual(RestrictedDual):
         self.mass = regularizer.mass
         self._regularizer = regularizer
         self._weight = np.empty(0 if regularizer.linear else len(support.indices))
+        self._diagonal = np.empty(0)  # of the last state
         self._sums = np.empty((3, len(ceiling)))  # of entries, of their integrals, of their slopes
 
     def solve(
@@ -153,58 +154,41 @@ class SparseDual(RestrictedDual):
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows."""
-        rows = self._linear_rows(u) if self._regularizer.linear else self._power_rows(u)
-        self._run.threads.blocks(rows, len(u), self._block)
+        self._run.threads.blocks(self._rows(u), len(u), self._block)
         entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
         value = (float(integrals.sum()) + float(ghost @ excess)) / 2 - self.mass * float(u.sum())
-        diagonal = slopes + self._stiffness * (excess > 0)
-        return DualState(value, entries + ghost - self.mass, diagonal, self._adjacency)
+        own = self._degree if self._regularizer.linear else slopes
+        self._diagonal = own + self._stiffness * (excess > 0)
+        return DualState(value, entries + ghost - self.mass, self._diagonal, self._hessian)
 
-    def _linear_rows(self, u: FloatArray) -> Callable[[int, int], None]:
-        from sparrot._kernels import residual_rows
+    def _rows(self, u: FloatArray) -> Callable[[int, int], None]:
+        from sparrot._kernels import power_rows, residual_rows
 
-        s, (entry, integral, slope) = self._support, self._sums
-
-        def rows(start: int, stop: int) -> None:
-            residual_rows(
-                s.indptr, s.indices, s.cost, u, start, stop,
+        s, g, (entry, integral, slope) = self._support, self._regularizer, self._sums
+        if g.linear:
+            return partial(
+                residual_rows, s.indptr, s.indices, s.cost, u,
                 entry, integral, self._degree, self._active,
             )  # fmt: skip
-            integral[start:stop] /= 2
-            slope[start:stop] = self._degree[start:stop]
+        return partial(
+            power_rows, s.indptr, s.indices, s.cost, u, g.factor, g.power,
+            entry, integral, slope, self._degree, self._active, self._weight,
+        )  # fmt: skip
 
-        return rows
-
-    def _power_rows(self, u: FloatArray) -> Callable[[int, int], None]:
-        from sparrot._kernels import power_rows
-
-        s, (entry, integral, slope) = self._support, self._sums
-        factor, power = self._regularizer.factor, self._regularizer.power
-
-        def rows(start: int, stop: int) -> None:
-            power_rows(
-                s.indptr, s.indices, s.cost, u, factor, power, start, stop,
-                entry, integral, slope, self._degree, self._active, self._weight,
-            )  # fmt: skip
-
-        return rows
-
-    def _adjacency(self, x: FloatArray) -> FloatArray:
+    def _hessian(self, x: FloatArray) -> FloatArray:
         from sparrot._kernels import adjacency_rows, weighted_rows
 
-        s, out, linear = self._support, np.empty_like(x), self._regularizer.linear
-
-        def rows(start: int, stop: int) -> None:
-            if linear:
-                adjacency_rows(s.indptr, self._active, self._degree, x, start, stop, out)
-            else:
-                weighted_rows(
-                    s.indptr, self._active, self._weight, self._degree, x, start, stop, out
-                )
-
+        s, out = self._support, np.empty_like(x)
+        if self._regularizer.linear:
+            rows = partial(adjacency_rows, s.indptr, self._active, self._degree, x, out)
+        else:
+            rows = partial(
+                weighted_rows, s.indptr, self._active, self._weight, self._degree, x, out
+            )
         self._run.threads.blocks(rows, len(x), self._block)
+        out += self._diagonal * x
         return out
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
@@ -225,10 +209,7 @@ class SparseDual(RestrictedDual):
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(self._degree, out=starts[1:])
         indices, score = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-
-        def rows(start: int, stop: int) -> None:
-            score_rows(s.indptr, s.indices, s.cost, u, starts, start, stop, indices, score)
-
+        rows = partial(score_rows, s.indptr, s.indices, s.cost, u, starts, indices, score)
         self._run.threads.blocks(rows, n, self._block)
         return compressed(self._degree, indices, self._regularizer.entry(score) / self.mass, n)
 

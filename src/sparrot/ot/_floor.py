@@ -24,9 +24,10 @@ increases :math:`\Psi`, for the same reason as in `sparrot.ot._newton`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,7 +35,15 @@ from scipy.sparse import csr_array
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.ot._dual import DenseDual, RestrictedDual
-from sparrot.ot._newton import ARMIJO, LEAST_DELTA, SHORTEST, NewtonResult, adapted
+from sparrot.ot._newton import (
+    LEAST_DELTA,
+    Dual,
+    DualState,
+    NewtonResult,
+    conjugate_gradients,
+    half_way,
+    newton,
+)
 from sparrot.ot._problem import (
     Certificate,
     QuadraticRegularizer,
@@ -46,109 +55,98 @@ from sparrot.ot._problem import (
 from sparrot.ot._screening import Support
 
 _TRANSFORM_ROWS = 256  # rows of a block
+_LONG_SWEEPS = 100  # where Newton is stuck
 _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come near
 _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
-_MOST_DELTA = 1e-1  # added to the diagonal, as a share of it
-_MAX_CG = 1000
 _MAX_SOLVES = 3  # of the system for one step
-_PATIENCE = 100  # steps within which the error must fall,
-_LONG_SWEEPS = 100  # or so many sweeps come first once more
 _HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
 
 
 @dataclass(frozen=True, slots=True)
-class FloorState:
-    """The dual at one point x = (u, e).
+class FloorState(DualState):
+    """The dual at one x = (u, e), an array of shape (2, n), as is the gradient.
 
     Attributes
     ----------
-    value : Psi.
-    marginal : row sums less one, the gradient in u.
-    floor : the gradient in e.
+    diagonal, b, q : sums over each row of 1/d, W/d and W^2/d: the diagonal of the Hessian in u is
+        the first, in e it is q/4, and -b/2 couples the two of a row.
     errors : for each row the largest of its marginal error, the violation of its floor
         `k_i |W_i|^2 - 1` and the complementarity error `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`.
-    a, b, q : sums over each row of 1/d, W/d and W^2/d: the diagonal of the Hessian in u is a, in e
-        it is q/4, and -b/2 couples the two of a row.
-    product : the map `(x_u, x_e) -> H x` with all variables.
     """
 
-    value: float
-    marginal: FloatArray
-    floor: FloatArray
-    errors: FloatArray
-    a: FloatArray
     b: FloatArray
     q: FloatArray
-    product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
-
-    @property
-    def error(self) -> float:
-        """The largest error of a row."""
-        return float(self.errors.max())
+    errors: FloatArray
 
 
-class FloorDual(Protocol):
-    """What the solver asks of the dual."""
+class FloorDual(Dual[FloorState]):
+    """The dual in x = (u, e), with e >= 0."""
 
-    def state(self, u: FloatArray, e: FloatArray) -> FloorState:
-        """Value, gradient and Hessian."""
+    mass = 1.0
+    most_delta = 1e-1
 
+    @abstractmethod
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
-    ) -> tuple[FloatArray, FloatArray]:
+        self, x: FloatArray, rows: IntArray, precision: float = _SWEEP_PRECISION
+    ) -> FloatArray:
         """The u_i and e_i of some rows that solve their two equations, all others held.
 
         The precision is that of the logarithm of a floor.
         """
 
+    def error(self, state: FloorState) -> float:
+        """The largest error of a row."""
+        return float(state.errors.max())
 
-def solve_floor(
-    dual: FloorDual,
-    u: FloatArray,
-    e: FloatArray,
-    tol: float,
-    max_iter: int,
-    report: Callable[[int, float], None] = lambda step, error: None,
-) -> tuple[NewtonResult, FloatArray]:
-    """Minimize the dual from (u, e), near the solution; the result in u, and e."""
-    state = dual.state(u, e)
-    best, least, progressed, restarted = (u, e), np.inf, 0, np.inf
-    history: list[float] = []
-    delta = _damping(state)
-    while True:
-        if state.error < 0.9 * least:
-            progressed = len(history)
-        if state.error < least:
-            best, least = (u, e), state.error
-        report(len(history), state.error)
-        if state.error <= tol or len(history) >= max_iter:
-            break
-        if len(history) > progressed + _PATIENCE:
-            if least == restarted:  # it would go the same way again
+    def rounding(self, x: FloatArray, state: FloorState) -> float:
+        """That of the potentials."""
+        return super().rounding(x[0], state)
+
+    def first_delta(self, state: FloorState) -> float:
+        """The worse the start, the larger."""
+        return float(np.clip(self.error(state) / 10, LEAST_DELTA, self.most_delta))
+
+    def direction(self, x: FloatArray, state: FloorState, delta: float) -> FloatArray:
+        """The Newton step of u and the free e; those that it would make negative end at zero.
+
+        First these are the e that a step of their own would take there. Where the step of all
+        takes others there, it is solved for once more without them, or u would not fit to them.
+        Where this leads uphill, take a damped step of every variable by itself.
+        """
+        e = x[1]
+        fixed: BoolArray = e * state.q / 4 <= state.gradient[1]
+        for _ in range(_MAX_SOLVES):
+            step = _newton_step(state, e, fixed, delta, self.error(state))
+            negative = step[1] < -e
+            if not negative.any():
                 break
-            restarted, progressed = least, len(history)
-            u, e = sweep(dual, *best, near=least / 10, most=_LONG_SWEEPS)
-            state = dual.state(u, e)
-            delta = _damping(state)
-            continue
-        history.append(state.error)
-        lonely = np.flatnonzero(state.a == 0)
-        if len(lonely):  # rows without a positive score have no Hessian
-            v, f = dual.c_transform(u, e, lonely, _SWEEP_PRECISION)
-            u, e = u.copy(), e.copy()
-            u[lonely], e[lonely] = (u[lonely] + v) / 2, (e[lonely] + f) / 2
-            state = dual.state(u, e)
-            continue
-        step = _direction(state, e, delta)
-        with np.errstate(over="ignore", invalid="ignore"):  # a step so long is too long
-            found = _line_search(dual, u, e, state, step)
-        if found is None:  # rounding: no step of any length improves
-            break
-        u, e, state, length = found
-        delta = adapted(delta, length, _MOST_DELTA)
-    return NewtonResult(best[0], least, tuple(history)), best[1]
+            fixed = fixed | negative
+        step[1] = np.maximum(step[1], -e)
+        if np.vdot(state.gradient, step) >= 0:
+            diagonal = np.stack([state.diagonal, np.where(state.q > 0, state.q / 4, np.inf)])
+            step = -state.gradient / (2 * diagonal)
+            step[1] = np.maximum(step[1], -e)
+        return step
+
+    def longest(self, x: FloatArray, step: FloatArray) -> float:
+        """Until some e is zero."""
+        falls = step[1] < 0
+        return float((x[1][falls] / -step[1][falls]).min(initial=np.inf))
+
+    def restarted(self, x: FloatArray, error: float) -> FloatArray:
+        """After many sweeps."""
+        return self.sweep(x, error / 10, _LONG_SWEEPS)
+
+    def sweep(self, x: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS) -> FloatArray:
+        """Rows that are far off half way to their c-transforms, again and again."""
+        for _ in range(most):
+            rows = np.flatnonzero(self.state(x).errors > near).astype(np.int32)
+            if len(rows) == 0:
+                break
+            x = half_way(x, rows, self.c_transform(x, rows, min(_SWEEP_PRECISION, near / 10)))
+        return x
 
 
 def at_other_eps(e: FloatArray, old: float, new: float) -> FloatArray:
@@ -156,122 +154,26 @@ def at_other_eps(e: FloatArray, old: float, new: float) -> FloatArray:
     return np.where(e > 0, np.maximum(e + old - new, 0.0), 0.0)
 
 
-def sweep(
-    dual: FloorDual, u: FloatArray, e: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS
-) -> tuple[FloatArray, FloatArray]:
-    """Rows that are far off half way to their c-transforms, again and again."""
-    for _ in range(most):
-        rows = np.flatnonzero(dual.state(u, e).errors > near).astype(np.int32)
-        if len(rows) == 0:
-            break
-        v, f = dual.c_transform(u, e, rows, min(_SWEEP_PRECISION, near / 10))
-        u, e = u.copy(), e.copy()
-        u[rows], e[rows] = (u[rows] + v) / 2, (e[rows] + f) / 2
-    return u, e
-
-
-def _damping(state: FloorState) -> float:
-    """The delta to begin with: the worse the start, the larger."""
-    return float(np.clip(state.error / 10, LEAST_DELTA, _MOST_DELTA))
-
-
-def _direction(state: FloorState, e: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """The Newton step of u and the free e; those that it would make negative end at zero.
-
-    First these are the e that a step of their own would take there. Where the step of all takes
-    others there, it is solved for once more without them, or u would not fit to them.
-    """
-    fixed: BoolArray = e * state.q / 4 <= state.floor
-    for _ in range(_MAX_SOLVES):
-        x_u, x_e = _conjugate_gradients(state, e, fixed, delta)
-        negative = x_e < -e
-        if not negative.any():
-            break
-        fixed = fixed | negative
-    return x_u, np.maximum(x_e, -e)
-
-
-def _conjugate_gradients(
-    state: FloorState, e: FloatArray, fixed: BoolArray, delta: float
-) -> tuple[FloatArray, FloatArray]:
-    """Solve the Newton system of u and the free e, preconditioned row by row."""
-    ended = np.where(fixed, -e, 0.0)
-    pushed_u, pushed_e = state.product(np.zeros_like(e), ended)
-    r_u = -state.marginal - pushed_u
-    r_e = np.where(fixed, 0.0, -state.floor - pushed_e)
-    extra_u, extra_e = delta * state.a, delta * state.q / 4
-    a, q = state.a + extra_u, np.where(fixed, 1.0, state.q / 4 + extra_e)
+def _newton_step(
+    state: FloorState, e: FloatArray, fixed: BoolArray, delta: float, error: float
+) -> FloatArray:
+    """Solve the Newton system of u and the free e, preconditioned row by row; others end at 0."""
+    ended = np.stack([np.zeros_like(e), np.where(fixed, -e, 0.0)])
+    extra = delta * np.stack([state.diagonal, state.q / 4])
+    a, q = state.diagonal + extra[0], np.where(fixed, 1.0, state.q / 4 + extra[1])
     b = np.where(fixed, 0.0, -state.b / 2)
     det = np.maximum(a * q - b * b, _SINGULAR * a * q)
+    inverse = np.stack([q, np.where(fixed, 0.0, a)]) / det
+    coupling = b / det
 
-    def precondition(r_u: FloatArray, r_e: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return (q * r_u - b * r_e) / det, (a * r_e - b * r_u) / det
+    def precondition(r: FloatArray) -> FloatArray:
+        return inverse * r - coupling * r[::-1]
 
-    x_u, x_e = np.zeros_like(r_u), np.zeros_like(r_e)
-    z_u, z_e = precondition(r_u, r_e)
-    p_u, p_e = z_u.copy(), z_e.copy()
-    rz = float(r_u @ z_u + r_e @ z_e)
-    target = min(0.1, 0.3 * state.error**0.5) ** 2 * rz
-    for _ in range(_MAX_CG):
-        h_u, h_e = state.product(p_u, p_e)
-        h_u, h_e = h_u + extra_u * p_u, np.where(fixed, 0.0, h_e + extra_e * p_e)
-        alpha = rz / float(p_u @ h_u + p_e @ h_e)
-        x_u += alpha * p_u
-        x_e += alpha * p_e
-        r_u = r_u - alpha * h_u
-        r_e = r_e - alpha * h_e
-        z_u, z_e = precondition(r_u, r_e)
-        rz, previous = float(r_u @ z_u + r_e @ z_e), rz
-        if not rz > target:
-            break
-        p_u, p_e = z_u + (rz / previous) * p_u, z_e + (rz / previous) * p_e
-    return x_u, np.where(fixed, ended, x_e)
+    r = -state.gradient - state.hessian(ended)
+    return ended + conjugate_gradients(state.hessian, extra, precondition, r, error)
 
 
-def _line_search(
-    dual: FloorDual,
-    u: FloatArray,
-    e: FloatArray,
-    state: FloorState,
-    step: tuple[FloatArray, FloatArray],
-) -> tuple[FloatArray, FloatArray, FloorState, float] | None:
-    """A point along the step at which Psi is low enough; all of them have e >= 0.
-
-    Where the step is no descent, take a damped step of every variable by itself, which is. It is
-    halved until Armijo's rule holds. A whole step that leaves most of the slope, as in a direction
-    in which Psi is all but flat, is doubled as long as it does.
-    """
-    slope = _slope(state, step)
-    if slope >= 0:
-        alone = np.divide(state.floor, state.q / 4, out=np.zeros_like(e), where=state.q > 0)
-        step = -state.marginal / (2 * state.a), np.maximum(-alone / 2, -e)
-        slope = _slope(state, step)
-    rounding = 1e-14 * (abs(state.value) + float(np.abs(u).sum()))
-    t = 1.0
-    while t >= SHORTEST:
-        v, f = u + t * step[0], e + t * step[1]
-        there = dual.state(v, f)
-        flat = abs(there.value - state.value) <= rounding
-        if there.value <= state.value + ARMIJO * t * slope or (flat and there.error < state.error):
-            break
-        t /= 2
-    else:
-        return None
-    while t >= 1 and _slope(there, step) < slope / 2 and (e + 2 * t * step[1] >= 0).all():
-        further = dual.state(u + 2 * t * step[0], e + 2 * t * step[1])
-        if _slope(further, step) > 0:
-            there = dual.state(v, f)  # products are those of the last point
-            break
-        t *= 2
-        v, f, there = u + t * step[0], e + t * step[1], further
-    return v, f, there, t
-
-
-def _slope(state: FloorState, step: tuple[FloatArray, FloatArray]) -> float:
-    return float(state.marginal @ step[0] + state.floor @ step[1])
-
-
-class DenseFloorDual:
+class DenseFloorDual(FloorDual):
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
     def __init__(self, C: FloatArray, problem: SparseProblem, run: Run) -> None:
@@ -281,46 +183,49 @@ class DenseFloorDual:
         self._k = problem.floor
         self._scores = DenseDual(C, QuadraticRegularizer(self._eps), run)
 
-    def state(self, u: FloatArray, e: FloatArray) -> FloorState:
+    def state(self, x: FloatArray) -> FloorState:
         """By the sparse matrix of positive scores."""
-        s = self._scores.scores(u)
-        i = np.repeat(np.arange(len(u)), np.diff(s.indptr))
-        h = 1 / (self._eps + (e[i] + e[s.indices]) / 2)
-        w = s.data * h
+        W, h = self._entries(x)
+        w = W.data
 
         def like(data: FloatArray) -> csr_array:
-            return csr_array((data, s.indices, s.indptr), shape=s.shape)
+            return csr_array((data, W.indices, W.indptr), shape=W.shape)
 
         A, B, Q = like(h), like(w * h), like(w * w * h)
         a, b, q = A.sum(axis=1), B.sum(axis=1), Q.sum(axis=1)
 
-        def product(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return (
-                a * x + A @ x - (b * y + B @ y) / 2,
-                -(b * x + B @ x) / 2 + (q * y + Q @ y) / 4,
-            )
+        def hessian(p: FloatArray) -> FloatArray:
+            x, y = p
+            crossed = -(b * x + B @ x) / 2
+            return np.stack([a * x + A @ x - (b * y + B @ y) / 2, crossed + (q * y + Q @ y) / 4])
 
-        value = float((s.data * w).sum()) / 4 - float(u.sum()) + float((e / self._k).sum()) / 4
-        squares = like(w * w).sum(axis=1)
-        return _finished(
-            value, like(w).sum(axis=1) - 1, squares, self._k, e, self._eps, a, b, q, product
-        )
+        (u, e), k = x, self._k
+        value = float((w * w / h).sum()) / 4 - float(u.sum()) + float((e / k).sum()) / 4
+        sums = np.stack([W.sum(axis=1), like(w * w).sum(axis=1)])
+        return _state(value, sums, k, e, self._eps, np.stack([a, b, q]), hessian)
 
-    def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Of some rows against all points."""
-        return transform_rows(u - self._C[rows], e, self._eps, self._k[rows], e[rows], precision)
-
-    def plan(self, u: FloatArray, e: FloatArray) -> csr_array:
-        """The matrix `s_ij / d_ij`."""
+    def _entries(self, x: FloatArray) -> tuple[csr_array, FloatArray]:
+        """The matrix W, and 1 / d of its entries."""
+        u, e = x
         s = self._scores.scores(u)
         i = np.repeat(np.arange(len(u)), np.diff(s.indptr))
-        w = s.data / (self._eps + (e[i] + e[s.indices]) / 2)
-        return csr_array((w, s.indices, s.indptr), shape=s.shape)
+        h = 1 / (self._eps + (e[i] + e[s.indices]) / 2)
+        return csr_array((s.data * h, s.indices, s.indptr), shape=s.shape), h
+
+    def c_transform(
+        self, x: FloatArray, rows: IntArray, precision: float = _SWEEP_PRECISION
+    ) -> FloatArray:
+        """Of some rows against all points."""
+        u, e = x
+        k = self._k[rows]
+        return np.stack(transform_rows(u - self._C[rows], e, self._eps, k, e[rows], precision))
+
+    def plan(self, x: FloatArray) -> csr_array:
+        """The matrix `s_ij / d_ij`."""
+        return self._entries(x)[0]
 
 
-class SparseFloorDual(RestrictedDual):
+class SparseFloorDual(RestrictedDual, FloorDual):
     """The dual over a support, from multipliers e on, which it keeps."""
 
     def __init__(
@@ -338,69 +243,64 @@ class SparseFloorDual(RestrictedDual):
         self._problem = problem
         self._eps, self._k = problem.regularizer.mass, problem.floor
         self._w, self._h = np.empty(len(support.indices)), np.empty(len(support.indices))
+        self._stiff = np.empty(0)  # of the ghosts of the last state
 
     def solve(
         self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
     ) -> NewtonResult:
         """By sweeps, and by Newton unless these show that it would be in vain."""
-        u, self.e = sweep(self, u, self.e)
+        x = self.sweep(np.stack([u, self.e]))
+        u, self.e = x
         if len(self.over(u)):
             return NewtonResult(u, 0.0, ())
-        result, self.e = solve_floor(self, u, self.e, tol, max_iter, report)
-        return result
+        result = newton(self, x, tol, max_iter, report)
+        u, self.e = result.u
+        return replace(result, u=u)
 
     def over(self, u: FloatArray) -> IntArray:
         """Also the rows with fewer pairs than their floor: only a ghost could take the rest."""
         too_few = np.diff(self._support.indptr) < self._k
         return np.flatnonzero((u > self._ceiling) | too_few).astype(np.int32)
 
-    def state(self, u: FloatArray, e: FloatArray) -> FloorState:
+    def state(self, x: FloatArray) -> FloorState:
         """Evaluate by blocks of rows."""
         from sparrot._kernels import floor_rows
 
-        s, sums = self._support, np.empty((6, len(u)))
-
-        def rows(start: int, stop: int) -> None:
-            floor_rows(
-                s.indptr, s.indices, s.cost, u, e, self._eps, start, stop,
-                sums, self._degree, self._active, self._w, self._h,
-            )  # fmt: skip
-
+        (u, e), s, sums = x, self._support, np.empty((6, x.shape[1]))
+        rows = partial(
+            floor_rows, s.indptr, s.indices, s.cost, u, e, self._eps,
+            sums, self._degree, self._active, self._w, self._h,
+        )  # fmt: skip
         self._run.threads.blocks(rows, len(u), self._block)
-        total, squares, values, a, b, q = sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
-        value = float(values.sum()) / 4 + float(ghost @ excess) / 2 - float(u.sum())
+        self._stiff = self._stiffness * (excess > 0)
+        sums[0] += ghost
+        sums[3] += self._stiff
+        value = float(sums[2].sum()) / 4 + float(ghost @ excess) / 2 - float(u.sum())
         value += float((e / self._k).sum()) / 4
-        stiff = self._stiffness * (excess > 0)
-        return _finished(
-            value, total + ghost - 1, squares, self._k, e, self._eps, a + stiff, b, q,
-            lambda x, y: self._product(x, y, stiff),
-        )  # fmt: skip
+        return _state(value, sums[:2], self._k, e, self._eps, sums[3:], self._hessian)
 
-    def _product(
-        self, x: FloatArray, y: FloatArray, stiff: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _hessian(self, p: FloatArray) -> FloatArray:
         from sparrot._kernels import floor_product_rows
 
-        s, out_x, out_y = self._support, np.empty_like(x), np.empty_like(y)
-
-        def rows(start: int, stop: int) -> None:
-            floor_product_rows(
-                s.indptr, self._active, self._degree, self._w, self._h, x, y, start, stop,
-                out_x, out_y,
-            )  # fmt: skip
-
-        self._run.threads.blocks(rows, len(x), self._block)
-        return out_x + stiff * x, out_y
+        out = np.empty_like(p)
+        rows = partial(
+            floor_product_rows, self._support.indptr, self._active, self._degree,
+            self._w, self._h, p, out,
+        )  # fmt: skip
+        self._run.threads.blocks(rows, p.shape[1], self._block)
+        out[0] += self._stiff * p[0]
+        return out
 
     def c_transform(
-        self, u: FloatArray, e: FloatArray, rows: IntArray, precision: float
-    ) -> tuple[FloatArray, FloatArray]:
+        self, x: FloatArray, rows: IntArray, precision: float = _SWEEP_PRECISION
+    ) -> FloatArray:
         """Over the support, but no higher than a ghost alone would lift the row."""
+        u, e = x
         v, f = transform_over(self._support, rows, u, e, self._problem, self._run, precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
-        return np.minimum(v, highest), np.where(v <= highest, f, e[rows])
+        return np.stack([np.minimum(v, highest), np.where(v <= highest, f, e[rows])])
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""
@@ -412,7 +312,7 @@ class SparseFloorDual(RestrictedDual):
 
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij` over the support, zeros dropped."""
-        self.state(u, self.e)
+        self.state(np.stack([u, self.e]))
         starts = np.cumsum(self._degree) - self._degree
         kept = np.repeat(self._support.indptr[:-1] - starts, self._degree)
         kept += np.arange(len(kept))
@@ -446,20 +346,21 @@ def transform_over(
     return v, f
 
 
-def _finished(
+def _state(
     value: float,
-    marginal: FloatArray,
-    squares: FloatArray,
+    sums: FloatArray,
     k: FloatArray,
     e: FloatArray,
     eps: float,
-    a: FloatArray,
-    b: FloatArray,
-    q: FloatArray,
-    product: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+    diagonals: FloatArray,
+    hessian: Callable[[FloatArray], FloatArray],
 ) -> FloorState:
+    """From the sums of each row and of its squares, and the sums a, b and q."""
+    marginal, squares = sums[0] - 1, sums[1]
+    a, b, q = diagonals
+    gradient = np.stack([marginal, (1 / k - squares) / 4])
     errors = np.maximum(np.abs(marginal), floor_errors(squares, k, e, eps))
-    return FloorState(value, marginal, (1 / k - squares) / 4, errors, a, b, q, product)
+    return FloorState(value, gradient, a, hessian, b, q, errors)
 
 
 def floor_errors(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) -> FloatArray:

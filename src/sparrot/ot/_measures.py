@@ -11,6 +11,7 @@ forbidden pair has infinite cost.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ from sparrot._validation import (
 )
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._ctransform import transform_scores
-from sparrot.ot._newton import EASY, NO_DIGITS, ON_THE_WAY, DualState, NewtonResult, newton
+from sparrot.ot._newton import EASY, NO_DIGITS, ON_THE_WAY, Dual, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, QuadraticRegularizer
 
 _WARM_UP = 50  # steps of Sinkhorn before Newton in any case
@@ -188,7 +189,7 @@ def _filled(u: FloatArray, i: Any, n: int) -> FloatArray:
     return full
 
 
-class QuadraticPairDual:
+class QuadraticPairDual(Dual[DualState]):
     """The dual in x = (u, v), scaled by eps: F = (sum_j s_ij - eps a_i, sum_i s_ij - eps b_j)."""
 
     def __init__(self, C: FloatArray, a: FloatArray, b: FloatArray, eps: float) -> None:
@@ -209,7 +210,7 @@ class QuadraticPairDual:
         value = float(np.square(s.data).sum()) / 2 - float(self._target @ x)
         gradient = np.concatenate([s.sum(axis=1), s.sum(axis=0)]) - self._target
         degree = np.concatenate([pattern.sum(axis=1), pattern.sum(axis=0)])
-        return DualState(value, gradient, degree, _crossed(pattern, self._n))
+        return DualState(value, gradient, degree, _hessian(degree, pattern))
 
     def c_transform(self, x: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of sources against targets, and of targets against sources."""
@@ -225,7 +226,7 @@ class QuadraticPairDual:
         )
 
 
-class EntropicPairDual:
+class EntropicPairDual(Dual[DualState]):
     """The dual in x = (u, v) / eps."""
 
     def __init__(self, C: FloatArray, a: FloatArray, b: FloatArray, eps: float) -> None:
@@ -245,7 +246,7 @@ class EntropicPairDual:
         target = np.concatenate([self._a, self._b])
         sums = np.concatenate([P.sum(axis=1), P.sum(axis=0)])
         value = float(P.sum()) - float(target @ x)
-        return DualState(value, sums - target, sums, _crossed(P, len(self._a)))
+        return DualState(value, sums - target, sums, _hessian(sums, P))
 
     def c_transform(self, x: FloatArray, rows: IntArray) -> FloatArray:
         """One step of Sinkhorn for some rows and columns."""
@@ -323,7 +324,8 @@ def _log_sum_exp(A: FloatArray) -> FloatArray:
     return top + np.log(A.sum(axis=1))
 
 
-def _crossed(P: csr_array | FloatArray, n: int):  # type: ignore[no-untyped-def]
-    """The map `(x, y) -> (P y, P' x)`."""
+def _hessian(diagonal: FloatArray, P: Any) -> Callable[[FloatArray], FloatArray]:
+    """The map `(x, y) -> D (x, y) + (P y, P' x)`."""
+    n = P.shape[0]
     transposed = P.T.tocsr() if isinstance(P, csr_array) else P.T
-    return lambda x: np.concatenate([P @ x[n:], transposed @ x[:n]])
+    return lambda x: diagonal * x + np.concatenate([P @ x[n:], transposed @ x[:n]])

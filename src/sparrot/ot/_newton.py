@@ -10,13 +10,18 @@ A row in which no score is positive has no Hessian. It is lifted half way to its
 with :math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
 potentials, of which ours is the diagonal, the c-transform is the exact minimum over the second
 potential, and Phi of the mean is at most the mean of the two mirrored values.
+
+All duals go this way: of QOT and its family, over all pairs or a support, with a floor on rows
+(`sparrot.ot._floor`), of entropic transport, of two measures. Each is a `Dual`, which says what its
+error is, how its Newton system is solved, and how far a step may go.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -27,12 +32,12 @@ ROUNDED = 1 - 1e-6  # of the tolerance: the sums of the finished plan are rounde
 EASY = 0.1  # relative eps above which Newton starts well from anywhere
 NO_DIGITS = 2.0**-60  # eps over the costs that matter below which no entry has a digit
 ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
-LEAST_DELTA, _MOST_DELTA = 1e-6, 1e-2  # added to the diagonal, as a share of its mean
+LEAST_DELTA = 1e-6  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
 _DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors,
 _SHORT_STEPS = 10  # for so many steps without progress
-ARMIJO = 1e-4
-SHORTEST, _LONGEST = 2.0**-30, 2.0**30
+_ARMIJO = 1e-4
+_SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
 _BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps,
 _HOPELESS = 5  # or so many where rounding alone makes as large an error
@@ -47,27 +52,67 @@ class DualState:
     value : Phi(u).
     gradient : F(u).
     diagonal : D.
-    adjacency : the map `x -> A x`; valid until the dual is evaluated elsewhere.
+    hessian : the map `x -> (D + A) x`; valid until the dual is evaluated elsewhere.
     """
 
     value: float
     gradient: FloatArray
     diagonal: FloatArray
-    adjacency: Callable[[FloatArray], FloatArray]
+    hessian: Callable[[FloatArray], FloatArray]
 
 
-class Dual(Protocol):
-    """What Newton's method asks of a dual problem."""
+S = TypeVar("S", bound=DualState)
 
-    @property
-    def mass(self) -> float:
-        """What the marginal error is relative to."""
 
-    def state(self, u: FloatArray) -> DualState:
+class Dual(ABC, Generic[S]):
+    """What Newton's method asks of a dual problem in u.
+
+    There is one column of u for each point: u may have more rows than that of the potentials.
+
+    Attributes
+    ----------
+    mass : what the marginal error is relative to.
+    most_delta : the largest delta, as a share of the diagonal.
+    """
+
+    mass: float
+    most_delta = 1e-2
+
+    @abstractmethod
+    def state(self, u: FloatArray) -> S:
         """Value, gradient and Hessian at u."""
 
+    @abstractmethod
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
-        """For some rows, the v that solves `sum_j g([v + u_j - C_ij]_+) = mass`."""
+        """For some points, the columns that solve their own equations, all others held."""
+
+    def error(self, state: S) -> float:
+        """By how much the worst point is off."""
+        return float(np.abs(state.gradient).max()) / self.mass
+
+    def rounding(self, u: FloatArray, state: S) -> float:
+        """The error that the rounding of the potentials alone can make."""
+        return float(np.finfo(np.float64).eps * np.abs(state.diagonal * u).max() / self.mass)
+
+    def first_delta(self, state: S) -> float:
+        """The delta to begin with."""
+        return LEAST_DELTA
+
+    def direction(self, u: FloatArray, state: S, delta: float) -> FloatArray:
+        """The Newton step, or another that leads downhill."""
+        extra = delta * float(state.diagonal.mean())
+        diagonal = state.diagonal + extra
+        return conjugate_gradients(
+            state.hessian, extra, lambda r: r / diagonal, -state.gradient, self.error(state)
+        )
+
+    def restarted(self, u: FloatArray, error: float) -> FloatArray | None:
+        """Where to go on from after many steps without progress, if anywhere."""
+        return None
+
+    def longest(self, u: FloatArray, step: FloatArray) -> float:
+        """How many times a step, at least once, may be taken at all."""
+        return np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,93 +126,101 @@ class NewtonResult:
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is no better
 def newton(
-    dual: Dual,
+    dual: Dual[S],
     u: FloatArray,
     tol: float,
     max_iter: int,
     report: Callable[[int, float], None] = lambda step, error: None,
 ) -> NewtonResult:
-    """Minimize the dual from u until `max_i |F_i| <= tol m`, or `max_iter` steps are done.
+    """Minimize the dual from u until its error is at most `tol`, or `max_iter` steps are done.
 
-    `report(steps done, marginal error)` is called before each step, and may raise.
+    `report(steps done, error)` is called before each step, and may raise.
     """
     state = dual.state(u)
     best, least = u, np.inf
     history: list[float] = []
-    delta = LEAST_DELTA
+    delta = dual.first_delta(state)
     progressed = 0  # the step at which the error was last better by a good part
+    restarted = np.inf  # the least error at the last restart: from there it would go the same way
     while True:
-        error = _error(dual, state)
+        error = dual.error(state)
         if error < _BETTER * least:
             progressed = len(history)
         if error < least:
             best, least = u, error
         report(len(history), error)
-        patience = _HOPELESS if least < rounding(dual, u, state) else _PATIENCE
-        if error <= tol or len(history) >= max_iter or len(history) > progressed + patience:
+        if error <= tol or len(history) >= max_iter or not np.isfinite(error):
             break
-        if not np.isfinite(error):  # nothing leads back from there
-            break
+        if len(history) > progressed + _patience(dual, u, state, least):
+            again = None if least == restarted else dual.restarted(best, least)
+            if again is None:
+                break
+            u, restarted, progressed = again, least, len(history)
+            state = dual.state(u)
+            delta = dual.first_delta(state)
+            continue
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
         if len(lonely):
-            u = u.copy()
-            u[lonely] += (dual.c_transform(u, lonely) - u[lonely]) / 2
+            u = half_way(u, lonely, dual.c_transform(u, lonely))
             state = dual.state(u)
             continue
         if len(history) > progressed + _SHORT_STEPS:
-            delta = LEAST_DELTA
-        step = _direction(state, error, delta)
-        found = _line_search(dual, u, state, step)
+            delta = dual.first_delta(state)
+        found = _line_search(dual, u, state, dual.direction(u, state, delta))
         if found is None:  # rounding: no step of any length improves
             break
         u, state, length = found
-        delta = adapted(delta, length)
+        if length < _TOO_LONG:
+            delta = min(delta * _DELTA_UP, dual.most_delta)
+        elif length >= 1:
+            delta = max(delta * _DELTA_DOWN, LEAST_DELTA)
     return NewtonResult(best, least, tuple(history))
 
 
-def _error(dual: Dual, state: DualState) -> float:
-    return float(np.abs(state.gradient).max()) / dual.mass
+def _patience(dual: Dual[S], u: FloatArray, state: S, least: float) -> int:
+    return _HOPELESS if least < dual.rounding(u, state) else _PATIENCE
 
 
-def rounding(dual: Dual, u: FloatArray, state: DualState) -> float:
-    """The marginal error that the rounding of the potentials alone can make."""
-    return float(np.finfo(np.float64).eps * np.abs(state.diagonal * u).max() / dual.mass)
+def half_way(u: FloatArray, rows: IntArray, v: FloatArray) -> FloatArray:
+    """Some points half way to their c-transforms v."""
+    u = u.copy()
+    u[..., rows] = (u[..., rows] + v) / 2
+    return u
 
 
-def adapted(delta: float, length: float, most: float = _MOST_DELTA) -> float:
-    """The next delta, after a step that was taken at some part of its length."""
-    if length < _TOO_LONG:
-        return min(delta * _DELTA_UP, most)
-    return max(delta * _DELTA_DOWN, LEAST_DELTA) if length >= 1 else delta
+def conjugate_gradients(
+    hessian: Callable[[FloatArray], FloatArray],
+    extra: FloatArray | float,
+    precondition: Callable[[FloatArray], FloatArray],
+    r: FloatArray,
+    error: float,
+) -> FloatArray:
+    """Solve `(H + extra) x = r`, the more precisely the smaller the error is already.
 
-
-def _direction(state: DualState, error: float, delta: float) -> FloatArray:
-    """Conjugate gradients on the Newton system; the smaller the error, the more precisely."""
-    forcing = min(0.1, 0.3 * error**0.5)
-    diagonal = state.diagonal + delta * float(state.diagonal.mean())
-    x = np.zeros_like(diagonal)
-    r = -state.gradient
-    z = r / diagonal
+    What the preconditioner makes zero stays zero.
+    """
+    x = np.zeros_like(r)
+    z = precondition(r)
     p = z.copy()
-    rz = float(r @ z)
-    target = forcing**2 * rz
+    rz = float(np.vdot(r, z))
+    target = min(0.1, 0.3 * error**0.5) ** 2 * rz
     for _ in range(_MAX_CG):
         if not rz > target:  # also where it underflows
             break
-        Hp = diagonal * p + state.adjacency(p)
-        alpha = rz / float(p @ Hp)
+        Hp = hessian(p) + extra * p
+        alpha = rz / float(np.vdot(p, Hp))
         x += alpha * p
-        r -= alpha * Hp
-        z = r / diagonal
-        rz, previous = float(r @ z), rz
+        r = r - alpha * Hp
+        z = precondition(r)
+        rz, previous = float(np.vdot(r, z)), rz
         p = z + (rz / previous) * p
     return x
 
 
 def _line_search(
-    dual: Dual, u: FloatArray, state: DualState, step: FloatArray
-) -> tuple[FloatArray, DualState, float] | None:
+    dual: Dual[S], u: FloatArray, state: S, step: FloatArray
+) -> tuple[FloatArray, S, float] | None:
     """Find a length t for which Phi falls enough along the step.
 
     Phi is convex, so as long as its slope at t is not positive it has only fallen up to there:
@@ -175,24 +228,25 @@ def _line_search(
     minimum is halved until Armijo's rule holds or, where Phi is flat to its last digit, until the
     slope is half of what it was.
     """
-    slope = float(state.gradient @ step)
+    slope = float(np.vdot(state.gradient, step))
     rounding = 1e-14 * (abs(state.value) + dual.mass * float(np.abs(u).sum()))
+    longest = min(dual.longest(u, step), _LONGEST)
     t = 1.0
-    while t >= SHORTEST:
+    while t >= _SHORTEST:
         there = u + t * step
         trial = dual.state(there)
-        slope_there = float(trial.gradient @ step)
+        slope_there = float(np.vdot(trial.gradient, step))
         if slope_there <= 0:
-            while slope_there < slope / 2 and t < _LONGEST:
+            while slope_there < slope / 2 and 2 * t <= longest:
                 further = u + 2 * t * step
                 longer = dual.state(further)
-                slope_there = float(longer.gradient @ step)
+                slope_there = float(np.vdot(longer.gradient, step))
                 if slope_there > 0:
                     return there, dual.state(there), t
                 there, trial, t = further, longer, 2 * t
             return there, trial, t
         gain = state.value - trial.value
-        if gain >= max(-ARMIJO * t * slope, rounding):
+        if gain >= max(-_ARMIJO * t * slope, rounding):
             return there, trial, t
         if abs(gain) <= rounding and slope_there <= -slope / 2:
             return there, trial, t

@@ -106,6 +106,17 @@ class EpsilonPath:
     options : how to solve.
     run : resources.
     start : potential for the first solve, in units of the mean cost.
+
+    Examples
+    --------
+    >>> from sparrot.cost import make_cost
+    >>> from sparrot.ot import Problem, QuadraticRegularizer
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> with Run() as run:
+    ...     problem = Problem(make_cost(X, "sqeuclidean"), QuadraticRegularizer())
+    ...     solution = EpsilonPath(problem, Options(), run).at(1.0)
+    >>> solution.converged, solution.certificate.exact, solution.method
+    (True, True, 'newton')
     """
 
     def __init__(
@@ -120,7 +131,7 @@ class EpsilonPath:
         self._plan: Any = None  # of the last solve
         self.n_solves = 0
 
-    def at(self, eps: float, tol: float | None = None, floor: bool = True) -> Solution:
+    def at(self, eps: float, tol: float | None = None, with_floor: bool = True) -> Solution:
         """The solution at one relative eps, and perhaps without the floor of the problem.
 
         Raises `NotConvergedError` with the best iterate if need be.
@@ -134,12 +145,12 @@ class EpsilonPath:
             )
         start = self._predicted(np.log(eps))
         tol = self._options.tol if tol is None else tol
-        solution = self._method.solve(eps, start, tol, floor)
+        solution = self._method.solve(eps, start, tol, with_floor)
         if not solution.converged:
             dense = dense_instead(self._method, self._problem, self._options, self._run)
             if dense is not None:
                 self._method = dense
-                solution = dense.solve(eps, None, tol, floor)
+                solution = dense.solve(eps, None, tol, with_floor)
         self.n_solves += 1
         if not solution.converged:
             raise _not_converged(solution, self._options)
@@ -205,7 +216,7 @@ class EpsilonPath:
         """
         eps = self._eps_of_rows(k)
         with suppress(NotConvergedError):  # a start is good, but no more than that
-            self._start = self.at(eps, _FLOOR_TOL, floor=False).u
+            self._start = self.at(eps, _FLOOR_TOL, with_floor=False).u
         self._known = []  # says nothing of problems with a floor
         share = float(np.interp(k, [2, 3], [_SHARE_OF_PAIRS, _SHARE_OF_ROWS]))
         if share < _SHARE_ON_THE_WAY:

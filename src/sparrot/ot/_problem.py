@@ -221,10 +221,10 @@ class Problem(Generic[R]):
         """Pairs i < j and, without the hollow constraint, each point with itself."""
         return number_of_pairs(self.n, self.hollow)
 
-    def at(self, eps: float, floor: bool = True) -> Self:
+    def at(self, eps: float, with_floor: bool = True) -> Self:
         """The same problem with another eps and, if asked, without its floor."""
         return replace(
-            self, regularizer=self.regularizer.at(eps), floor=self.floor if floor else None
+            self, regularizer=self.regularizer.at(eps), floor=self.floor if with_floor else None
         )
 
     def with_mass(self: SparseProblem, mass: float) -> SparseProblem:
@@ -367,7 +367,7 @@ class Method(ABC, Generic[R]):
 
     @abstractmethod
     def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any, or without its floor."""
 

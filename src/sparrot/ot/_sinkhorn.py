@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
-from sparrot.ot._newton import EASY, ON_THE_WAY, DualState, newton, rounding
+from sparrot.ot._newton import EASY, ON_THE_WAY, Dual, DualState, newton
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
@@ -69,10 +69,10 @@ class Sinkhorn(Method[EntropicRegularizer]):
         self._C = problem.cost.dense() if self._keep else None
 
     def solve(
-        self, eps: float, start: FloatArray | None, tol: float, floor: bool = True
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any."""
-        problem = self._problem.at(eps)
+        problem = self._problem.at(eps, with_floor)
         n = problem.n
         max_steps = self._options.max_iter or _MAX_STEPS
         dual = EntropicDual(self._costs, n, eps, self._keep, self._run)
@@ -82,7 +82,7 @@ class Sinkhorn(Method[EntropicRegularizer]):
                 dual.eps = larger
                 f = _damped(dual, u / larger)[0]
                 u = larger * newton(dual, f, ON_THE_WAY, max_steps).u
-                if rounding(dual, u / larger, dual.state(u / larger)) > 1:
+                if dual.rounding(u / larger, dual.state(u / larger)) > 1:
                     break  # no digits are left, nor will be at smaller eps
         dual.eps = eps
         f, history = _damped(dual, u / eps, max_steps)
@@ -125,7 +125,7 @@ class Sinkhorn(Method[EntropicRegularizer]):
         return C
 
 
-class EntropicDual:
+class EntropicDual(Dual[DualState]):
     """The dual of entropic transport in f = u / eps, over rows of costs.
 
     Parameters
@@ -174,7 +174,8 @@ class EntropicDual:
 
         parts = list(self._threads.map(block, range(0, self.n, self._size)))
         value = float(sums.sum()) / 2 - float(f.sum())
-        return DualState(value, sums - 1, sums, self._product(f, parts))
+        W = self._product(f, parts)
+        return DualState(value, sums - 1, sums, lambda x: sums * x + W(x))
 
     def block(self, f: FloatArray, rows: slice) -> FloatArray:
         """Some rows of the plan."""

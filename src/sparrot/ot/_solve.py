@@ -12,7 +12,7 @@ from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
 from sparrot.ot._floor import has_full_row
-from sparrot.ot._problem import AnyProblem, Method, Options, Solution
+from sparrot.ot._problem import AnyProblem, Method, Options
 from sparrot.ot._sinkhorn import Sinkhorn
 
 SEARCHES = ("exact", "approximate", "auto")
@@ -61,25 +61,6 @@ def dense_instead(
         return None
     LOG.info("the active set did not converge; on with dense Newton on %d points", problem.n)
     return dense
-
-
-def solve(problem: AnyProblem, run: Run, options: Options | None = None) -> Solution:
-    """Solve one problem from nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparrot.cost import make_cost
-    >>> from sparrot.ot import Problem, QuadraticRegularizer
-    >>> X = np.random.default_rng(0).standard_normal((50, 3))
-    >>> with Run() as run:
-    ...     solution = solve(Problem(make_cost(X, "sqeuclidean"), QuadraticRegularizer()), run)
-    >>> solution.converged, solution.certificate.exact, solution.method
-    (True, True, 'newton')
-    """
-    options = options or Options()
-    method = make_method(problem, options, run)
-    return method.solve(problem.regularizer.eps, None, options.tol)
 
 
 def _fastest(problem: AnyProblem, options: Options) -> str:

@@ -9,7 +9,7 @@ import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, manufactured, points
 from sparrot.cost import PointCost
 from sparrot.engine import Run
-from sparrot.ot import METHODS, SOLVERS, EntropicRegularizer, Options, Problem, solve
+from sparrot.ot import METHODS, SOLVERS, EntropicRegularizer, EpsilonPath, Options, Problem
 from sparrot.ot._active_set import ActiveSet
 
 
@@ -158,9 +158,9 @@ def test_a_method_says_which_problems_it_solves():
     assert caught.value.remedy == "take solver='newton' or solver='active-set'"
     problem = Problem(PointCost(X), EntropicRegularizer(0.1))
     with Run(1) as run:
-        assert solve(problem, run).method == "sinkhorn"
+        assert EpsilonPath(problem, Options(), run).at(0.1).method == "sinkhorn"
         with pytest.raises(sparrot.InvalidInputError, match="'newton' does not solve"):
-            solve(problem, run, Options(method="newton"))
+            EpsilonPath(problem, Options(method="newton"), run)
 
 
 def test_the_table_has_every_method_by_its_name():
