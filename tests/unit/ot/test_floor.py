@@ -19,6 +19,7 @@ from problems import (
     manufactured_floor,
     points,
 )
+from sparrot._kernels import floor_transform_rows
 from sparrot.affinity import _registry as registry
 from sparrot.affinity._kinds import KINDS
 from sparrot.ot._floor import transform_rows
@@ -688,6 +689,22 @@ def test_the_transform_of_a_row_is_the_least_change_that_meets_the_floor():
     assert (effective(W) >= k * (1 - 1e-9)).all()
     assert effective(W)[f > 0] == pytest.approx(k[f > 0], rel=1e-9)
     assert 0 < (f > 0).sum() < 30
+
+
+@pytest.mark.parametrize("near", [0.0, 1.0, 1e3])
+def test_the_compiled_transform_of_rows_is_the_dense_one(near):
+    rng = np.random.default_rng(1)
+    n, m = 40, 12
+    S, e, k = rng.standard_normal((n, m)), rng.exponential(size=m), rng.uniform(1, 11, n)
+    v, f, guess = np.empty(n), np.empty(n), np.full(n, near)
+    columns, rows = np.tile(np.arange(m, dtype=np.int32), n), np.arange(n, dtype=np.int32)
+    floor_transform_rows(
+        np.arange(n + 1) * m, columns, -S.ravel(), np.zeros(m), e, 0.05, k, guess, 1e-12, rows, v, f
+    )
+    V, F = transform_rows(S, e, 0.05, k, guess)
+    assert 0 < (f == 0).sum() < n
+    assert v == pytest.approx(V, rel=1e-9)
+    assert f == pytest.approx(F, rel=1e-9, abs=1e-9)
 
 
 # What is refused
