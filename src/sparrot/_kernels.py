@@ -578,7 +578,8 @@ def floor_transform_rows(
             v[k] = level
             f[k] = 2 * half
             y = np.log(floor[k] * squares)
-            if abs(y) <= precision or (turn == 0 and y < 0) or high - low <= 1e-14 * high:
+            narrow = high < np.inf and high - low <= 1e-14 * high
+            if abs(y) <= precision or (turn == 0 and y < 0) or narrow:
                 break
             if y > 0:
                 low, y_low = half, y

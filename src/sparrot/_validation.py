@@ -28,6 +28,7 @@ from sparrot.errors import (
 _LONGEST = 200  # letters of the errors of others that are repeated
 _ASYMMETRY = 2.0**12  # roundings of the largest entry; below that it is rounding
 _LEAST_SUM = 2.0**-1000  # of a row, so that its reciprocal and products with that are finite
+_NEIGHBORS = {"n_neighbors": 15, "min_neighbors": 5}  # good ones to start with
 _LEAST_TOLERANCE = 1e-14  # a few dozen roundings of one
 
 
@@ -465,6 +466,69 @@ def as_positive(value: Any, name: str, hint: str) -> float:
             remedy=hint,
         )
     return number
+
+
+def as_neighbors(value: Any, name: str, most: float = np.inf) -> float:
+    """An effective number of neighbors, from 1 to `most`.
+
+    Examples
+    --------
+    >>> as_neighbors(7, "min_neighbors", 9)
+    7.0
+    >>> as_neighbors(60, "n_neighbors", 59)
+    Traceback (most recent call last):
+    sparrot.errors.InvalidInputError: n_neighbors must be a number from 1 to 59, which is as many \
+neighbors as there can be, got 60; take n_neighbors=59 at most
+    """
+    number = as_real(value)
+    if 1 <= number <= most:
+        return number
+    limits = "of at least 1"
+    if most < np.inf:
+        limits = f"from 1 to {most:g}, which is as many neighbors as there can be"
+    hint = f"{_NEIGHBORS[name]} is a good start"
+    shown = str(value) if isinstance(value, Real) else " ".join(repr(value).split())
+    raise InvalidInputError(
+        f"must be a number {limits}, got {shown[:40]}",
+        parameter=name,
+        value=value,
+        remedy=f"take {{{name}={most:g}}} at most" if number > most else hint,
+    )
+
+
+def as_floors(value: Any, n: int, most: int) -> FloatArray:
+    """The least effective number of neighbors of each of n points, from one for all or from n.
+
+    Examples
+    --------
+    >>> as_floors(3, 4, 3), as_floors([1, 2, 3, 2], 4, 3)
+    (array([3., 3., 3., 3.]), array([1., 2., 3., 2.]))
+    """
+    name = "min_neighbors"
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not hasattr(value, "__len__") or isinstance(value, (str, bytes)):
+        return np.full(n, as_neighbors(value, name, most))
+    floors, shape = as_floats(value), getattr(value, "shape", None) or (len(value),)
+    if floors.shape != (n,) or np.asarray(value).dtype == bool:
+        raise InvalidInputError(
+            f"must be one number, or one for each of the {n} points, got {_a_kind(value)} of shape "
+            f"{shape}",
+            parameter=name,
+            value=value,
+            remedy=f"{_NEIGHBORS[name]} is a good start",
+        )
+    wrong = np.flatnonzero(~((floors >= 1) & (floors <= most)))
+    if len(wrong):
+        raise InvalidInputError(
+            f"must be from 1 to {most}, which is as many neighbors as there can be, for every "
+            f"point, but {name}[{wrong[0]}] is {floors[wrong[0]]:g} ({len(wrong)} of {n} are out "
+            "of range)",
+            parameter=name,
+            value=floors[wrong[0]],
+            remedy="take 1 where a point needs no floor",
+        )
+    return floors
 
 
 def as_tolerance(value: Any, what: str = "error of a row sum") -> float:

@@ -111,6 +111,7 @@ def summarize(
     eps: float | str | None = None,
     *,
     perplexity: float | None = None,
+    n_neighbors: float | None = None,
     min_neighbors: Any = "auto",
     metric: str = "sqeuclidean",
     each_side: int = 3,
@@ -128,8 +129,9 @@ def summarize(
 
     Parameters
     ----------
-    X, eps, perplexity, metric, tol, max_iter, n_jobs, search, neighbors, progress : as for
-        `sparrot.qot`; at least four points.
+    X, eps, perplexity, n_neighbors, metric, tol, max_iter, n_jobs, search, neighbors, progress :
+        as for `sparrot.qot`; at least four points. With `n_neighbors` every point has so many at
+        every eps, and the chosen eps is the one that `sparrot.qot` finds for it.
     min_neighbors : the effective number of neighbors that every point has at least, at every eps.
         `"auto"` is 5 (or fewer, see `sparrot.qot`), None or 0 for no floor.
     each_side : how many other eps there are on either side of the chosen one.
@@ -148,7 +150,7 @@ def summarize(
     >>> step.embedding.shape, step.components, float(s.min_neighbors.min())
     ((200, 4), 1, 5.0)
     """
-    scale = as_scale(eps, perplexity)
+    scale = as_scale(eps, perplexity, n_neighbors)
     points = as_points(X, as_public_metric(metric))
     k, d = _counts(n_eigenvalues, n_coordinates, len(points))
     side = as_count(each_side, "each_side", 100)
@@ -200,13 +202,17 @@ def _counts(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:
 
 
 def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> float:
-    """The relative eps that was asked for, be it as a perplexity or as a connected graph."""
+    """The relative eps that was asked for, be it by neighbors or as a connected graph."""
     if scale.eps is not None:
         return scale.eps
-    eps = "connected" if scale.perplexity is None else None
+    wish: dict[str, Any] = {"perplexity": scale.perplexity, "n_neighbors": scale.n_neighbors}
+    if scale == Scale():
+        wish = {"eps": "connected"}
+    if scale.n_neighbors is not None:  # which is the floor itself
+        wish["min_neighbors"] = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AffinityWarning)  # the summary keeps what they say
-        return qot(points, eps, perplexity=scale.perplexity, **options).relative_eps
+        return qot(points, **options | wish).relative_eps
 
 
 def _step(

@@ -27,6 +27,9 @@ from sparrot.ot._checkpoint import Checkpoint
 
 X = sparrot.datasets.make_mixture(30, 5, spread=(0.1, 0.2, 0.3)).X
 SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5ad", ".mtx")
+CLUSTERS = dict.fromkeys(("affinity", "embed", "path", "report"), ()) | {
+    "cluster": ("--clusters", 2)
+}
 FACTS = {"n", "relative_eps", "neighbors", "components", "certificate", "seconds", "peak_memory"}
 
 
@@ -190,6 +193,51 @@ def test_every_point_has_five_neighbors_unless_it_is_switched_off(
     assert "effectively at least 5 of every point" in capsys.readouterr().out
     assert main([command, str(points), *scale, "--min-neighbors", "0"]) == 0
     assert "effectively at least" not in capsys.readouterr().out
+
+
+def write_far_clusters(path):
+    np.save(path, np.vstack([X, X[:40] + 50, X[:2] + 400]))
+    return path
+
+
+@pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path", "report"])
+def test_pieces_are_one_warning_with_the_same_remedies(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    far = write_far_clusters(tmp_path / "far.npy")
+    facts = told(capsys, command, far, "--eps", 0.01, "--min-neighbors", 0, *CLUSTERS[command])
+    (warning,) = facts["warnings"]
+    assert " components" in warning
+    assert (
+        "give every point at least 5 effective neighbors, with QOT by --min-neighbors 5" in warning
+    )
+    assert "or take a larger --perplexity" in warning
+    assert "components=" not in warning  # there is no such flag
+
+
+def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):
+    far, a = write_far_clusters(tmp_path / "far.npy"), tmp_path / "a.npz"
+    assert told(capsys, "affinity", far, "--eps", 0.01, "-o", a)["components"] == 2
+    (warning,) = told(capsys, "embed", a)["warnings"]
+    assert "raise the floor, --min-neighbors or --neighbors, or take" in warning
+    assert not told(capsys, "cluster", a, "--clusters", 2)["warnings"]  # they are the clusters
+
+
+@pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path", "report"])
+def test_every_point_has_as_many_neighbors_as_were_asked_for(
+    command, points, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    facts = told(capsys, command, points, "--neighbors", 7)
+    assert facts["min_neighbors"] == 7
+    expected = sparrot.qot(X, n_neighbors=7)
+    assert facts["relative_eps"] == pytest.approx(expected.relative_eps)
+    assert facts["perplexity"] == pytest.approx(expected.perplexity, rel=1e-6)
+    assert 0 < facts["certificate"]["complementarity"] <= 1e-8
+    assert main([command, str(points), "--neighbors", "7"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"marginal error \S+, floor violation \S+, complementarity \S+, viol", said)
+    assert main([command, str(points), "--min-neighbors", "0"]) == 0
+    assert "complementarity" not in capsys.readouterr().out
 
 
 def test_without_a_floor_an_affinity_is_the_papers(points, tmp_path, capsys):
@@ -368,7 +416,9 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
     lines = said.err.splitlines()
     assert lines[0] == f"sparrot: read 90 points with 5 features from {points}"
     assert lines[1].startswith("sparrot: warning: the graph has ")
-    assert "--eps connected" in lines[1]
+    assert lines[1].endswith(
+        "raise the floor, --min-neighbors or --neighbors, or take a larger --perplexity"
+    )
     assert len(lines) == 2
     assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
 
@@ -414,6 +464,34 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
             "raise --max-iter or --tol, or",
         ),
         (["affinity", "points.npy", "--jobs", "0"], 2, "--jobs must be a nonzero integer"),
+        (
+            ["affinity", "points.npy", "--min-neighbors", "90"],
+            2,
+            "--min-neighbors must be a number from 1 to 89, which is as many neighbors as there "
+            "can be, got 90.0; take --min-neighbors 89 at most\n",
+        ),
+        (
+            ["path", "points.npy", "--min-neighbors", "nan"],
+            2,
+            "can be, got nan; 5 is a good start\n",
+        ),
+        (
+            ["embed", "points.npy", "--neighbors", "90"],
+            2,
+            "got 90.0; take --neighbors 89 at most\n",
+        ),
+        (["report", "points.npy", "--neighbors", "0"], 2, "--neighbors must be a number of at lea"),
+        (
+            ["affinity", "points.npy", "--kind", "eot", "--min-neighbors", "5"],
+            2,
+            "--min-neighbors is a floor on the neighbors of every point, which only QOT has, and "
+            "eot has none; leave it out, or take QOT",
+        ),
+        (
+            ["cluster", "points.npy", "--perplexity", "5.2", "--min-neighbors", "5"],
+            2,
+            "take --neighbors 5 alone, or lower --min-neighbors, or take --perplexity ",
+        ),
         (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
         (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
         (

@@ -170,7 +170,7 @@ def test_other_eigenvectors_are_a_layout_that_moves_too(page):
 def test_warnings_and_certificate_are_those_of_the_step(page):
     page.locator("#eps").fill("0")
     assert "components" in page.locator("#warnings").inner_text()
-    assert "larger eps" in page.locator("#warnings").inner_text()
+    assert "larger perplexity" in page.locator("#warnings").inner_text()
     page.locator("#eps").fill("6")
     assert page.locator("#warnings").inner_text() == "None at this eps."
     assert page.locator("#verdict").inner_text().startswith("Optimal")

@@ -122,11 +122,26 @@ def test_four_points_are_enough_and_three_are_not():
         ({"n_eigenvalues": 4}, "less than n_eigenvalues = 4, got 4"),
         ({"n_coordinates": 1}, "at least 2"),
         ({"eps": 1.0, "perplexity": 5.0}, "not both"),
+        ({"eps": 1.0, "n_neighbors": 5}, "eps or n_neighbors, not both"),
+        ({"min_neighbors": 4, "n_neighbors": 5}, "n_neighbors or min_neighbors, not both"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, complaint):
     with pytest.raises(sparrot.InvalidInputError, match=complaint):
         sparrot.summarize(points("gaussian", 50), **arguments)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "cauchy", "digits"])
+def test_every_point_has_as_many_neighbors_as_were_asked_for_at_every_eps(name):
+    X = points(name, 200)
+    s = sparrot.summarize(X, n_neighbors=15)
+    expected = sparrot.qot(X, n_neighbors=15)
+    assert set(s.min_neighbors) == {15.0}
+    assert s.steps[s.chosen].eps == pytest.approx(expected.relative_eps)
+    assert np.allclose(s.steps[s.chosen].perplexity, sparrot.perplexity(expected), rtol=1e-4)
+    for step in s.steps:
+        assert max(step.certificate.floor_violation, step.certificate.complementarity) <= 1e-8
+        assert np.median(step.perplexity) < 1.3 * 15
 
 
 def test_every_eps_has_the_floor_that_was_asked_for():

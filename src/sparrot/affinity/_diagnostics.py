@@ -1,17 +1,81 @@
-"""Signs that the scale is a poor choice for the data, with the remedy."""
+"""Signs that the scale is a poor choice for the data, with the remedy.
+
+What is said of a graph in pieces, and what helps, is here for all rooms. Whoever builds an affinity
+in order to take the pieces in hand, as spectral estimators do, speaks of them itself: the affinity
+then keeps silent (`leave_pieces_to_caller`).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from sparrot._types import IntArray
 from sparrot.affinity._result import Affinity
 from sparrot.cost import Cost
 from sparrot.errors import AffinityWarning, counted, warn
 from sparrot.ot import MIN_NEIGHBORS
 
+LARGEST = "keep the largest piece alone by {components='largest'}"
 _MISSED = 0.1  # of the rows
+_left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
+
+
+@contextmanager
+def leave_pieces_to_caller() -> Iterator[None]:
+    """No warning of a graph in pieces by the affinities that are built here, in this thread."""
+    token = _left_to_caller.set(True)
+    try:
+        yield
+    finally:
+        _left_to_caller.reset(token)
+
+
+def ways_to_connect(floors: Any = None) -> list[str]:
+    """What joins the pieces of a graph, best first, given the floors that it has.
+
+    Examples
+    --------
+    >>> ways_to_connect()[0]
+    'give every point at least 5 effective neighbors, with QOT by {min_neighbors=5}'
+    >>> ways_to_connect(5.0)
+    ['raise the floor, {min_neighbors} or {n_neighbors}', 'take a larger {perplexity}']
+    """
+    floor = "raise the floor, {min_neighbors} or {n_neighbors}"
+    if floors is None:
+        floor = (
+            f"give every point at least {MIN_NEIGHBORS:g} effective neighbors, with QOT by "
+            f"{{min_neighbors={MIN_NEIGHBORS:g}}}"
+        )
+    return [floor, "take a larger {perplexity}"]
+
+
+def in_pieces(labels: IntArray, floors: Any = None, *more: str) -> AffinityWarning | None:
+    """The warning of a graph with these components; None if there is only one.
+
+    Parameters
+    ----------
+    labels : the component of each point.
+    floors : on the neighbors of every point, if there are any.
+    more : further remedies.
+    """
+    sizes = np.sort(np.bincount(labels))[::-1]
+    if len(sizes) == 1:
+        return None
+    pairs = int((sizes == 2).sum())
+    apart = f"; {pairs} {'is an isolated pair' if pairs == 1 else 'are isolated pairs'}"
+    floor, larger = ways_to_connect(floors)
+    return AffinityWarning(
+        f"the graph has {len(sizes)} components, the largest of {counted(sizes[0], 'point')}"
+        f"{apart if pairs else ''}. Spectral methods will only find these",
+        remedy=[f"if the data is one piece, {floor}", larger, *more],
+    )
 
 
 def warn_if_poor(affinity: Affinity, cost: Cost, given_eps: bool) -> None:
@@ -27,7 +91,7 @@ def signs_of_poor_choice(
     outliers = cost.outliers()
     found = [
         _inflated(outliers, affinity) if given_eps else None,
-        _pieces(affinity, outliers, given_eps),
+        None if _left_to_caller.get() else _pieces(affinity, "" if given_eps else outliers),
         _missed(affinity),
     ]
     return tuple(warning for warning in found if warning is not None)
@@ -44,30 +108,11 @@ def _inflated(outliers: str, affinity: Affinity) -> AffinityWarning | None:
     )
 
 
-def _pieces(affinity: Affinity, outliers: str, given_eps: bool) -> AffinityWarning | None:
-    """Is the graph connected? Where outliers are to blame, a larger eps is no remedy."""
-    count, labels = connected_components(csr_array(affinity.matrix), directed=False)
-    if count == 1:
-        return None
-    sizes = np.sort(np.bincount(labels))[::-1]
-    pairs = int((sizes == 2).sum())
-    apart = f"; {pairs} {'is an isolated pair' if pairs == 1 else 'are isolated pairs'}"
-    remedy = [
-        f"if the data is one piece, take a larger {'{eps}' if given_eps else '{perplexity}'}",
-        "take {eps='connected'} for the smallest eps that connects it",
-    ]
-    if affinity.min_neighbors is None:
-        remedy.append(
-            f"give every point at least {MIN_NEIGHBORS:g} effective neighbors by "
-            f"{{min_neighbors={MIN_NEIGHBORS:g}}}"
-        )
-    if outliers:
-        remedy = [] if given_eps else [f"drop these outliers: {outliers}"]
-    return AffinityWarning(
-        f"the graph has {count} components, the largest of {counted(sizes[0], 'point')}"
-        f"{apart if pairs else ''}. Spectral methods will only find these",
-        remedy=remedy,
-    )
+def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
+    """Is the graph connected?"""
+    labels = connected_components(csr_array(affinity.matrix), directed=False)[1]
+    drop = [f"drop these outliers: {outliers}"] if outliers else []
+    return in_pieces(labels, affinity.min_neighbors, *drop)
 
 
 def _missed(affinity: Affinity) -> AffinityWarning | None:

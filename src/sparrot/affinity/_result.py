@@ -231,9 +231,25 @@ class Affinity:
             facts.append(f"at least {least:g}" + (f" to {most:g}" if most > least else ""))
         if self.certificate is not None:
             facts.append(f"marginal error {self.certificate.marginal_error:.1e}")
+            if self.min_neighbors is not None:
+                facts.append(floor_errors(self.certificate))
             claimed = ", as its file claims" if self.certificate.claimed else ""
             facts.append(f"violation {self.certificate.violation:.1e}{claimed}")
         return f"<{self.kind} affinity: {', '.join(facts)}>"
+
+
+def floor_errors(certificate: Certificate) -> str:
+    """What a certificate says of floors, in words.
+
+    Examples
+    --------
+    >>> floor_errors(Certificate(1e-9, 0.0, 6, True, complementarity=3e-9))
+    'floor violation 0.0e+00, complementarity 3.0e-09'
+    """
+    return (
+        f"floor violation {certificate.floor_violation:.1e}, "
+        f"complementarity {certificate.complementarity:.1e}"
+    )
 
 
 def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,9 +30,11 @@ from sklearn.utils.validation import check_is_fitted
 from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
     as_choice,
+    as_finite,
     as_flag,
-    as_floats,
+    as_floors,
     as_max_iter,
+    as_neighbors,
     as_points,
     as_positive,
     as_potential,
@@ -42,13 +45,12 @@ from sparrot._validation import (
 )
 from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._kinds import AUTO
+from sparrot.affinity._kinds import AUTO, refusing_floors
 from sparrot.affinity._result import Affinity, affinity_of
-from sparrot.cost import costs_to, make_cost
+from sparrot.cost import Cost, costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.ot import (
-    MIN_NEIGHBORS,
     SEARCHES,
     SOLVERS,
     EntropicRegularizer,
@@ -59,6 +61,7 @@ from sparrot.ot import (
     QuadraticRegularizer,
     Regularizer,
     Scale,
+    Start,
     TsallisRegularizer,
     new_entropic_rows,
     new_floor_rows,
@@ -119,7 +122,8 @@ def qot(
     tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`; with a floor also the largest
         :math:`k_i |W_i|^2 - 1` and the complementarity error.
     max_iter : limit on Newton steps (or rounds of alternating projections) on all points.
-    potential : where to start, in the units of C: the potential of an earlier result.
+    potential : where to start: the potential of an earlier result on the same points, in the units
+        of C; or that result itself, from whose `row_eps` `solver="newton"` starts as well.
     n_jobs : threads; all cores by default. The result does not depend on it.
     max_memory : bytes that the solver may take; what is available by default. What the solve will
         need is estimated from a sample before it starts.
@@ -203,6 +207,7 @@ def qot(
     )
 
 
+@refusing_floors
 def qot_path(
     X: Any,
     eps_grid: Iterable[float],
@@ -268,6 +273,7 @@ def qot_path(
     return affinities()
 
 
+@refusing_floors
 def project(
     K: Any,
     *,
@@ -319,6 +325,7 @@ def project(
     )
 
 
+@refusing_floors
 def eot(
     X: Any,
     eps: float | str | None = None,
@@ -389,6 +396,7 @@ def eot(
     )
 
 
+@refusing_floors
 def tsallis(
     X: Any,
     eps: float | str | None = None,
@@ -461,17 +469,9 @@ def _solve(
     """The core of all of them: make the cost, find eps, solve, and go back to the data's units."""
     with Run(n_jobs, as_max_memory(max_memory), progress) as run, _results_of(kind, metric):
         cost = make_cost(points, metric)
-        start = None if potential is None else as_potential(potential, cost.n) / cost.unit
+        start = None if potential is None else as_start(potential, cost)
         hollow = as_flag(hollow, "hollow")
         floor = as_floor(min_neighbors, cost.n, hollow, scale)
-        if scale.n_neighbors is not None:
-            if floor is not None:
-                values = f"n_neighbors={scale.n_neighbors:g}, min_neighbors={min_neighbors!r}"
-                raise InvalidInputError(
-                    f"give n_neighbors or min_neighbors, not both, got {values}",
-                    remedy="leave out one of them",
-                )
-            floor = as_floor(scale.n_neighbors, cost.n, hollow, scale, "n_neighbors")
         path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
         if scale.eps is not None:
             solution = path.at(scale.eps)
@@ -485,6 +485,17 @@ def _solve(
     if warn:
         warn_if_poor(affinity, cost, given_eps=scale.eps is not None)
     return affinity
+
+
+def as_start(potential: Any, cost: Cost) -> Start:
+    """Where to start: a potential in the units of the data, or an earlier result."""
+    if not isinstance(potential, Affinity):
+        return Start(as_potential(potential, cost.n) / cost.unit)
+    u = as_potential(potential.potential, cost.n) / cost.unit
+    if potential.row_eps is None or potential.eps is None:
+        return Start(u)
+    e = as_finite(potential.row_eps, (cost.n,), "potential")
+    return Start(u, np.maximum(e, 0) / cost.unit, potential.eps / cost.unit)
 
 
 @contextmanager
@@ -518,8 +529,7 @@ def as_scale(
             f"give {' or '.join(given)}, not both, got {values}", remedy="leave out all but one"
         )
     if n_neighbors is not None:
-        hint = "it is the effective number of neighbors of every row, 15 is a good start"
-        return Scale(n_neighbors=as_positive(n_neighbors, "n_neighbors", hint))
+        return Scale(n_neighbors=as_neighbors(n_neighbors, "n_neighbors"))
     if perplexity is not None:
         hint = "it is an effective number of neighbors, 30 is a good start"
         return Scale(perplexity=as_positive(perplexity, "perplexity", hint))
@@ -539,35 +549,30 @@ def as_scale(
     )
 
 
-def as_floor(
-    value: Any, n: int, hollow: bool, scale: Scale, name: str = "min_neighbors"
-) -> FloatArray | None:
-    """A floor for each of n points, from one number or from n; None for no floor.
+def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | None:
+    """A floor for each of n points, from one number, from n, or from the scale; None for no floor.
 
     Examples
     --------
-    >>> as_floor(3, 5, True, Scale(eps=1.0))
-    array([3., 3., 3., 3., 3.])
+    >>> as_floor(3, 5, True, Scale(eps=1.0)), as_floor(None, 4, True, Scale(n_neighbors=2))
+    (array([3., 3., 3., 3., 3.]), array([2., 2., 2., 2.]))
     >>> as_floor("auto", 4, True, Scale(eps=1.0))
     array([1.5, 1.5, 1.5, 1.5])
     """
+    most = n - hollow
     if isinstance(value, str) and value == AUTO:
         value = scale.floor(n)
-    if value is None or (np.ndim(value) == 0 and value == 0):
-        return None
-    floor = as_floats(value)
-    floor = np.array(np.broadcast_to(floor if floor.shape in ((), (n,)) else np.nan, n))
-    most = n - hollow
-    if not ((floor >= 1) & (floor <= most)).all():
-        shown = value if np.ndim(value) == 0 else f"values of shape {np.shape(value)}"
+    is_zero = isinstance(value, Real) and not isinstance(value, bool) and value == 0
+    given = value is not None and not is_zero
+    if scale.n_neighbors is None:
+        return as_floors(value, n, most) if given else None
+    if given:
         raise InvalidInputError(
-            f"must be from 1 to {most}, the number of other points: one number, or one for each of "
-            f"the {n} points; got {shown}",
-            parameter=name,
-            value=value,
-            remedy=f"{MIN_NEIGHBORS:g} is a good start",
+            "give n_neighbors or min_neighbors, not both, got "
+            f"n_neighbors={scale.n_neighbors:g}, min_neighbors={value!r}",
+            remedy="leave out one of them",
         )
-    return floor
+    return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
 
 
 def as_options(

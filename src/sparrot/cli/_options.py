@@ -141,8 +141,8 @@ def add_components(parser: Any, **limits: Any) -> None:
     )
 
 
-def add_scale(parser: Any, default: str = "1") -> None:
-    """One of eps and perplexity."""
+def add_scale(parser: Any, default: str = "1") -> Any:
+    """One of eps and perplexity; the group of these."""
     scale = parser.add_mutually_exclusive_group()
     scale.add_argument(
         "--eps",
@@ -157,6 +157,7 @@ def add_scale(parser: Any, default: str = "1") -> None:
         metavar="P",
         help="instead of eps: the mean effective number of neighbors",
     )
+    return scale
 
 
 def add_floor(parser: Any, kind: str = "") -> None:
@@ -167,7 +168,8 @@ def add_floor(parser: Any, kind: str = "") -> None:
         metavar="K",
         help=f"{kind}every point has at least K effective neighbors, so that outliers do not split "
         "off from the rest (default: 5, but at most half the perplexity or half of the other "
-        "points, and none with --eps connected); 0 for none",
+        "points, and none with --eps connected, or with --neighbors, which is a floor itself); 0 "
+        "for none",
     )
 
 
@@ -201,7 +203,13 @@ def add_solver(parser: Any, kind: str = "") -> None:
 
 def add_qot(parser: Any) -> None:
     """All that can be asked of a QOT affinity at several eps."""
-    add_scale(parser)
+    add_scale(parser).add_argument(
+        "--neighbors",
+        dest="n_neighbors",
+        type=int,
+        metavar="K",
+        help="instead of eps: the effective number of neighbors of every point",
+    )
     add_floor(parser)
     add_cost(parser)
     add_solver(parser)

@@ -113,7 +113,8 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     )
     lines["components"] = f"{affinity.components}"
     if affinity.certificate is not None:
-        lines["certificate"] = certificate_line(affinity.certificate)
+        has_floor = affinity.min_neighbors is not None
+        lines["certificate"] = certificate_line(affinity.certificate, has_floor)
     return lines
 
 
@@ -165,12 +166,23 @@ def path_lines(summary: Summary) -> dict[str, str]:
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
         "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
         "components": f"{facts['components']}",
-        "certificate": certificate_line(summary.steps[summary.chosen].certificate),
+        "certificate": certificate_line(
+            summary.steps[summary.chosen].certificate, summary.min_neighbors is not None
+        ),
     }
 
 
-def certificate_line(certificate: sparrot.Certificate) -> str:
-    """The certificate in one line."""
+def certificate_line(certificate: sparrot.Certificate, has_floor: bool) -> str:
+    """The certificate in one line.
+
+    Examples
+    --------
+    >>> certificate_line(sparrot.Certificate(1e-9, 0.0, 6, True, complementarity=3e-9), True)
+    'marginal error 1.0e-09, floor violation 0.0e+00, complementarity 3.0e-09, violation 0.0e+00 \
+over all 6 pairs'
+    """
+    from sparrot.affinity._result import floor_errors
+
     checked = counted(certificate.pairs_checked, "pair")
     if certificate.exact:
         checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
@@ -178,6 +190,7 @@ def certificate_line(certificate: sparrot.Certificate) -> str:
         checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
     claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
     return (
-        f"marginal error {certificate.marginal_error:.1e}, violation "
-        f"{certificate.violation:.1e} over {checked}{claimed}"
+        f"marginal error {certificate.marginal_error:.1e}, "
+        f"{f'{floor_errors(certificate)}, ' if has_floor else ''}"
+        f"violation {certificate.violation:.1e} over {checked}{claimed}"
     )

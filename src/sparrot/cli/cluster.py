@@ -36,16 +36,18 @@ def run(options: Namespace, session: Session) -> None:
     """Cluster, write the labels, draw, and print how large the clusters are."""
     import numpy as np
 
+    from sparrot.affinity._diagnostics import leave_pieces_to_caller
     from sparrot.cli._input import read_affinity
     from sparrot.cli._output import TABLES, check_targets, write_results
     from sparrot.cli._summary import print_summary
     from sparrot.io._points import Table
 
     check_targets(options, TABLES)
-    source = read_affinity(options, session)
+    with leave_pieces_to_caller():
+        source = read_affinity(options, session)
     session.stage("clusters")
     model = sparrot.SpectralClustering(options.n_clusters, affinity="precomputed")
-    model.fit(source.affinity.matrix)
+    model.fit(source.affinity)
     table = Table({"cluster": model.labels_}, "obs/sparrot_cluster")
     write_results(options, table, lambda: _draw(source.affinity, model))
     sizes = np.bincount(model.labels_).tolist()

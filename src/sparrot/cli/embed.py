@@ -38,15 +38,17 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Embed, write, draw, and print the eigenvalues."""
+    from sparrot.affinity._diagnostics import leave_pieces_to_caller
     from sparrot.cli._input import read_affinity
     from sparrot.cli._output import TABLES, check_targets, coordinates, write_results
     from sparrot.cli._summary import print_summary
 
     check_targets(options, TABLES)
     model = _model(options)
-    source = read_affinity(options, session)
+    with leave_pieces_to_caller():
+        source = read_affinity(options, session)
     session.stage("eigenvectors")
-    Y = model.fit_transform(source.affinity.matrix)
+    Y = model.fit_transform(source.affinity)
     write_results(options, coordinates(Y, options.method), lambda: sparrot.plot.embedding(Y))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}

@@ -78,6 +78,8 @@ def step_record(step: Any) -> dict[str, float]:
     return record | {
         "marginal_error": certificate.marginal_error,
         "violation": certificate.violation,
+        "floor_violation": certificate.floor_violation,
+        "complementarity": certificate.complementarity,
     }
 
 

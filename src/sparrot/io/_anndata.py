@@ -139,6 +139,11 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
     return adata.obsp[place]
 
 
+def get_floors(adata: Any, neighbors_key: str | None) -> Any:
+    """The floors on the neighbors of every point of such a graph; None if it has none."""
+    return adata.uns.get(neighbors_key or DEFAULT, {}).get(RECORD, {}).get("min_neighbors")
+
+
 def _written(adata: Any) -> list[str]:
     return [k for k, entry in adata.uns.items() if isinstance(entry, dict) and RECORD in entry]
 

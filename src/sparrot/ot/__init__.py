@@ -9,6 +9,7 @@ from sparrot.ot._path import (
     PERPLEXITY_PRECISION,
     EpsilonPath,
     Scale,
+    Start,
     find_root,
 )
 from sparrot.ot._problem import (
@@ -47,6 +48,7 @@ __all__ = [
     "Regularizer",
     "Scale",
     "Solution",
+    "Start",
     "TsallisRegularizer",
     "as_slice",
     "compressed",

@@ -88,6 +88,11 @@ class DenseNewton(DenseMethod):
         super().__init__(problem, options, run)
         self._e, self._eps = np.zeros(problem.n), 0.0
 
+    def take_multipliers(self, e: FloatArray, eps: float) -> bool:
+        """As those of the last solution."""
+        self._e, self._eps = e, eps
+        return True
+
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:

@@ -30,6 +30,7 @@ _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perple
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
 _FLOOR_TOL = 1e-2  # and where a floor follows
+_BY_EPS_ALONE = 0.005  # of a perplexity, which a smaller eps still takes off where floors rule
 _TIES = 1e-9  # differences that are none
 _TYPICAL_ROWS = 64  # whose costs with all others tell the eps of rows
 _SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that of a row,
@@ -97,6 +98,17 @@ class Scale:
         return floor if floor > 1 else None
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where to start, in units of the mean cost: a potential and, of a solution with a floor at
+    `eps`, its multipliers.
+    """
+
+    u: FloatArray
+    e: FloatArray | None = None
+    eps: float = 0.0
+
+
 class EpsilonPath:
     """Solves a problem for one eps after the other, each from a prediction.
 
@@ -105,7 +117,7 @@ class EpsilonPath:
     problem : the problem with any eps.
     options : how to solve.
     run : resources.
-    start : potential for the first solve, in units of the mean cost.
+    start : where the first solve starts.
 
     Examples
     --------
@@ -120,13 +132,16 @@ class EpsilonPath:
     """
 
     def __init__(
-        self, problem: AnyProblem, options: Options, run: Run, start: FloatArray | None = None
+        self, problem: AnyProblem, options: Options, run: Run, start: Start | None = None
     ) -> None:
         self._problem = problem
         self._options = options
         self._run = run
-        self._start = start
+        self._start = None if start is None else start.u
         self._method = make_method(problem, options, run)
+        self._has_multipliers = False
+        if start is not None and start.e is not None:
+            self._has_multipliers = self._method.take_multipliers(start.e, start.eps)
         self._known: list[tuple[float, FloatArray]] = []
         self._plan: Any = None  # of the last solve
         self.n_solves = 0
@@ -192,6 +207,8 @@ class EpsilonPath:
             log_eps, _ = self._reach(target, log_eps, slope, PERPLEXITY_PRECISION)
             return self.at(float(np.exp(log_eps)))
         except InvalidInputError as error:
+            if error.value is not None:  # it says why
+                raise
             raise InvalidInputError(
                 error.problem, parameter="perplexity", value=target,
                 remedy=[*self._to_drop(), *self._to_part(), *error.remedies],
@@ -215,12 +232,13 @@ class EpsilonPath:
         larger eps, and first over the problem without a floor.
         """
         eps = self._eps_of_rows(k)
-        with suppress(NotConvergedError):  # a start is good, but no more than that
-            self._start = self.at(eps, _FLOOR_TOL, with_floor=False).u
-        self._known = []  # says nothing of problems with a floor
         share = float(np.interp(k, [2, 3], [_SHARE_OF_PAIRS, _SHARE_OF_ROWS]))
-        if share < _SHARE_ON_THE_WAY:
-            self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
+        if not self._has_multipliers:
+            with suppress(NotConvergedError):  # a start is good, but no more than that
+                self._start = self.at(eps, _FLOOR_TOL, with_floor=False).u
+            self._known = []  # says nothing of problems with a floor
+            if share < _SHARE_ON_THE_WAY:
+                self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
         try:
             return self.at(share * eps)
         except NotConvergedError as error:
@@ -332,12 +350,28 @@ class EpsilonPath:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
 
         def excess(log_eps: float) -> float:
-            plan = self.at(float(np.exp(log_eps)), _ROUGH_TOL).plan
-            return float(np.log(perplexities(plan).mean() / target))
+            rough = self.at(float(np.exp(log_eps)), _ROUGH_TOL)
+            found = float(perplexities(rough.plan).mean())
+            if found > (1 + _BY_EPS_ALONE) * target and _is_row_wise(rough):
+                raise self._floor_gives(found, target)
+            return float(np.log(found / target))
 
         center = float(np.log(min(self._typical_eps(), self._near_eps())))
         what = f"a mean perplexity of {target:g}"
         return find_root(excess, start, slope, precision, what, center)
+
+    def _floor_gives(self, found: float, target: float) -> InvalidInputError:
+        """The error of a perplexity that floors exceed at any eps."""
+        assert self._problem.floor is not None
+        least, enough = float(self._problem.floor.mean()), int(np.ceil((1 + _ABOVE) * found))
+        rows = [f"take {{n_neighbors={least:g}}} alone"] if np.ptp(self._problem.floor) == 0 else []
+        return InvalidInputError(
+            f"cannot be had: the floor of {least:.3g} effective neighbors already gives a mean "
+            f"perplexity of {found:.3g}, got {target:g}",
+            parameter="perplexity",
+            value=target,
+            remedy=[*rows, "lower {min_neighbors}", f"take {{perplexity={enough}}} or more"],
+        )
 
     def _pilot(self, target: float) -> tuple[float, float]:
         r"""A logarithm of eps to begin with, and the slope of log perplexity there.

@@ -365,6 +365,10 @@ class Method(ABC, Generic[R]):
         self._options = options
         self._run = run
 
+    def take_multipliers(self, e: FloatArray, eps: float) -> bool:
+        """Begin with the multipliers of another solution at `eps`; whether it makes use of them."""
+        return False
+
     @abstractmethod
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True

@@ -68,7 +68,8 @@ def page_content(
         "notes": notes + left_out,
         "layouts": drawn,
         "steps": [
-            _step(step) | {"code": python_lines(summary, step, load, given)}
+            _step(step, summary.min_neighbors is not None)
+            | {"code": python_lines(summary, step, load, given)}
             for step in summary.steps
         ],
     }
@@ -91,7 +92,7 @@ def _floor(summary: Summary) -> str:
     return f", with at least {least:g} effective neighbors of every point"
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step, has_floor: bool) -> dict[str, Any]:
     return {
         "eps": step.eps,
         "components": step.components,
@@ -103,24 +104,30 @@ def _step(step: Step) -> dict[str, Any]:
         "potential": encode_array(step.potential, "f4", "the potential"),
         "perplexity": encode_array(step.perplexity, "f4"),
         "neighbors": encode_array(step.n_neighbors, "u4"),
-        "verdict": _verdict(step.certificate),
-        "certificate": _certificate(step),
+        "verdict": _verdict(step.certificate, has_floor),
+        "certificate": _certificate(step, has_floor),
         "warnings": [str(warning) for warning in step.warnings],
     }
 
 
-def _certificate(step: Step) -> list[tuple[str, str]]:
+def _certificate(step: Step, has_floor: bool) -> list[tuple[str, str]]:
     certificate = step.certificate
+    floor = [
+        ("floor violation", f"{certificate.floor_violation:.1e}"),
+        ("complementarity", f"{certificate.complementarity:.1e}"),
+    ]
     return [
         ("marginal error", f"{certificate.marginal_error:.1e}"),
+        *(floor if has_floor else []),
         ("violation", f"{certificate.violation:.1e}"),
         ("pairs checked", f"{certificate.pairs_checked:,}"),
         ("steps of the solver", f"{len(step.history)}"),
     ]
 
 
-def _verdict(certificate: Certificate) -> str:
-    rows = f"Rows sum to one within {certificate.marginal_error:.1e}"
+def _verdict(certificate: Certificate, has_floor: bool) -> str:
+    met = " and have their neighbors" if has_floor else ""
+    rows = f"Rows sum to one{met} within {certificate.largest_error:.1e}"
     if not certificate.exact:
         return f"{rows}, but not all pairs were checked."
     if certificate.violation > 0:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from sparrot._types import PointArray
-from sparrot._validation import as_array, as_choice, as_count, as_flag, as_points
+from sparrot._validation import as_array, as_choice, as_flag, as_neighbors, as_points
 from sparrot.affinity import Affinity
 from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._neighbors import cost_named, distance_named
@@ -69,10 +70,11 @@ def neighbors(
     ----------
     adata : AnnData, in memory or backed; X may be sparse.
     n_neighbors : effective number of neighbors of every cell, hardly any of which has more: the
-        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said, or half the
-        number of other cells where that is less. Also the number of distances (which scanpy's PAGA
-        and ingest read), counting the cell itself, as in scanpy. With `perplexity` or `eps`, and
-        for kinds other than QOT, it is for the distances only, 15 or as many as there are cells.
+        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said. Also the
+        number of distances (which scanpy's PAGA and ingest read), counting the cell itself, as in
+        scanpy. Where cells are too few for it, it is one more than half of them, as in scanpy, and
+        the log warns. With `perplexity` or `eps`, and for kinds other than QOT, it is for the
+        distances only.
     perplexity : instead: mean effective number of neighbors of a cell. Where only `min_neighbors`
         is given, and for kinds other than QOT, it is 30, or half the number of other cells where
         that is less.
@@ -132,10 +134,17 @@ def neighbors(
     adata = as_writable(adata, copy)
     kind, cost = as_choice(kind, "kind", kinds(transport=True)), _as_cost(metric)
     given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors, "metric": cost}
-    count = _as_count(n_neighbors, adata.n_obs)
-    if perplexity is None and eps is None and "n_neighbors" in KINDS[kind].scales:
-        given["n_neighbors"] = _of_every_cell(n_neighbors, min_neighbors, adata.n_obs)
-    arguments = with_defaults(kind, adata.n_obs, given | options) | options
+    n = adata.n_obs
+    is_scale = (  # for every cell, and not for the distances alone
+        "n_neighbors" in KINDS[kind].scales
+        and perplexity is None
+        and eps is None
+        and (n_neighbors is not None or is_auto(min_neighbors))
+    )
+    count = _as_count(n_neighbors, n, is_scale)
+    if is_scale:
+        given["n_neighbors"] = min(count, n - 1)  # of two cells, each counts itself as the second
+    arguments = with_defaults(kind, n, given | options) | options
     chosen = choose_points(adata, use_rep, n_pcs, layer)
     points = as_points(as_array(chosen.points, chosen.place))
     W, distances = _build_graph(points, kind, count - 1, arguments)
@@ -189,38 +198,28 @@ def _require_known(options: dict[str, Any]) -> None:
         )
 
 
-def _as_count(n_neighbors: Any, n: int) -> int:
-    """How many neighbors to keep distances to, counting the cell."""
-    if n_neighbors is None:
-        if n < NEIGHBORS:
-            LOG.warning(
-                "%d cells are too few for n_neighbors=%d, the default: taking %d", n, NEIGHBORS, n
-            )
-        return min(n, NEIGHBORS)
-    if n_neighbors == 1:
-        raise InvalidInputError(
-            "must be at least 2, as it counts the cell itself, got 1",
-            parameter="n_neighbors",
-            value=n_neighbors,
-        )
-    return as_count(n_neighbors, "n_neighbors", n)
+def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
+    """How many neighbors to take of n cells, as an integer that counts the cell itself.
 
-
-def _of_every_cell(n_neighbors: Any, min_neighbors: Any, n: int) -> float | None:
-    """The effective neighbors of every one of n cells; None if a floor alone was asked for."""
+    Where there are fewer, half of the cells and one more are taken, as in scanpy; the default is
+    at most that where it is the scale, or the graph of few cells would be all but complete.
+    """
     if n_neighbors is not None:
-        return min(float(n_neighbors), n - 1.0)
-    if not is_auto(min_neighbors):
-        return None
-    count = max(1.0, min(float(NEIGHBORS), (n - 1) / 2))
-    if count < NEIGHBORS:
-        LOG.warning(
-            "%d cells are too few for %d neighbors of each, the default: taking %g",
-            n,
-            NEIGHBORS,
-            count,
-        )
-    return count
+        as_neighbors(n_neighbors, "n_neighbors")
+        if not isinstance(n_neighbors, Integral) or n_neighbors < 2:
+            raise InvalidInputError(
+                "must be an integer of at least 2, as it counts the cell itself, got "
+                f"{n_neighbors}",
+                parameter="n_neighbors",
+                value=n_neighbors,
+                remedy=f"{NEIGHBORS} is a good start",
+            )
+    count = NEIGHBORS if n_neighbors is None else int(n_neighbors)
+    half = 1 + n // 2
+    if count <= (half if is_scale and n_neighbors is None else n - is_scale):
+        return count
+    LOG.warning("%d cells are too few for n_neighbors=%d: taking %d", n, count, half)
+    return half
 
 
 def _as_cost(metric: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
-from sparrot.io._anndata import get_connectivities
+from sparrot.io._anndata import get_connectivities, get_floors
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
 from sparrot.layout._umap import curve
@@ -83,16 +83,17 @@ def diffmap(
     as_choice(components, "components", COMPONENTS)
     W = alpha_normalization(get_connectivities(adata, neighbors_key), 1.0)
     labels = components_by_size(W)
-    announce_pieces(labels, components)
+    floors = get_floors(adata, neighbors_key)
+    announce_pieces(labels, components, floors)
     kept = np.arange(len(labels))
     if components == "largest":
-        announce_rest(labels, "NaN in obsm['X_diffmap']")
+        announce_rest(labels, "NaN in obsm['X_diffmap']", floors)
         kept = np.flatnonzero(labels == 0)
     most = len(kept) - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
     spectrum = eigenpairs(W[kept][:, kept], k, components="each")
     count, where = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
-    announce_nearly_separate(count, kept[where], len(labels), names=adata.obs_names)
+    announce_nearly_separate(count, kept[where], len(labels), floors=floors, names=adata.obs_names)
     _log_slow(spectrum)
     vectors = np.full((len(labels), k), np.nan)
     vectors[kept] = spectrum.vectors

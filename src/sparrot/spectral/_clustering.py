@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count, as_finite
-from sparrot.errors import InvalidInputError
+from sparrot.affinity._diagnostics import LARGEST, ways_to_connect
+from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.spectral._eigen import (
     COMPONENTS,
     Spectrum,
@@ -133,14 +134,39 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
 
     def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
         """Warn of clusters of few points; of those that are components if nobody has done so."""
-        said = self.components == "warn" or self._warned_of_pieces()
+        said = self.components == "warn"
+        if not said and pairs.n_components > self.n_clusters_:
+            self._announce_more_components_than_clusters(pairs)
+            return
         order = np.arange(len(pairs.values))
         counted = (pairs.nontrivial if said else order > 0) & (order < self.n_clusters_)
         most = _SMALL * len(points) / self.n_clusters_
         count, where = nearly_separate(pairs.values, pairs.vectors, counted, most)
         connected = said or pairs.n_components == 1
         announce_nearly_separate(
-            count, points[where], len(self.component_labels_), connected=connected
+            count,
+            points[where],
+            len(self.component_labels_),
+            floors=self._floors,
+            connected=connected,
+        )
+
+    def _announce_more_components_than_clusters(self, pairs: Spectrum) -> None:
+        rest = np.flatnonzero(pairs.labels >= self.n_clusters_)
+        floor, larger = ways_to_connect(self._floors)
+        warn(
+            AffinityWarning(
+                f"the graph has {pairs.n_components} components, more than clusters "
+                f"({self.n_clusters_}): {len(rest)} of {len(pairs.labels)} points have no cluster "
+                "of their own",
+                value=rest,
+                remedy=[
+                    f"if the data is one piece, {floor}",
+                    larger,
+                    LARGEST,
+                    "take a larger {n_clusters}",
+                ],
+            )
         )
 
     def _eigenpairs(self, W: Any) -> Spectrum:

@@ -28,8 +28,9 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
+from sparrot.affinity._diagnostics import LARGEST, in_pieces, ways_to_connect
 from sparrot.engine import Run
-from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
+from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, warn
 from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
@@ -37,8 +38,6 @@ _NEAR = 1e-3  # distance of an eigenvalue from one
 _FEW = 0.01  # of the points
 _PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _NAMED = 10  # points in a message
-_LARGER = "take a larger {eps} or {perplexity}"
-_FLOOR = "give every point more neighbors, with QOT by {min_neighbors=10}"
 
 
 def components_by_size(W: Any) -> IntArray:
@@ -57,32 +56,31 @@ def components_by_size(W: Any) -> IntArray:
     return rank[labels]
 
 
-def announce_pieces(labels: IntArray, components: str) -> None:
-    """Warn of several components, or refuse them, if `components` is "warn" or "error"."""
-    sizes = np.bincount(labels)
-    if len(sizes) == 1 or components not in ("warn", "error"):
+def announce_pieces(labels: IntArray, components: str, floors: Any = None) -> None:
+    """Warn of several components, or refuse them, if `components` is "warn" or "error".
+
+    `floors` are those on the neighbors of every point, if the affinity has any.
+    """
+    found = in_pieces(labels, floors, LARGEST)
+    if found is None or components not in ("warn", "error"):
         return
-    problem = (
-        f"the graph has {len(sizes)} components, the largest of {counted(sizes[0], 'point')}, and "
-        "as many eigenvalues 1: the leading eigenvectors only tell the components apart"
-    )
-    remedy = (_LARGER, _FLOOR, "pass {components='largest'} or {components='each'}")
     if components == "error":
-        raise InvalidInputError(problem, remedy=remedy)
-    warn(AffinityWarning(problem, remedy=remedy))
+        raise InvalidInputError(found.problem, remedy=found.remedies)
+    warn(found)
 
 
-def announce_rest(labels: IntArray, fate: str) -> None:
+def announce_rest(labels: IntArray, fate: str, floors: Any = None) -> None:
     """Warn of points outside the largest component, which get NaN or the like."""
     rest = np.flatnonzero(labels)
     if not len(rest):
         return
+    floor, larger = ways_to_connect(floors)
     warn(
         AffinityWarning(
             f"{len(rest)} of {len(labels)} points are outside the largest of {labels.max() + 1} "
             f"components and get {fate}",
             value=rest,
-            remedy=[f"to keep them, {_LARGER}", _FLOOR],
+            remedy=[f"to keep them, {floor}", larger],
         )
     )
 
@@ -127,6 +125,7 @@ def announce_nearly_separate(
     points: IntArray,
     n: int,
     *,
+    floors: Any = None,
     connected: bool = True,
     names: Sequence[Any] | None = None,
 ) -> None:
@@ -136,13 +135,13 @@ def announce_nearly_separate(
     ----------
     count, points : the pairs, and the points that they belong to.
     n : number of all points.
+    floors : on the neighbors of every point, if the affinity has any.
     connected : False if pairs of other components are among them, with the eigenvalue 1.
     names : of the points; their numbers if None.
     """
     if not count:
         return
     named = ", ".join(str(i if names is None else names[i]) for i in points[:_NAMED])
-    leave = "leave them out by {components='largest'}"
     drop = "drop these points, and by {components='largest'} what falls off then"
     warn(
         AffinityWarning(
@@ -152,7 +151,7 @@ def announce_nearly_separate(
             f"{'one piece in name only' if connected else 'in pieces'}, and spectral methods find "
             "these points instead of clusters",
             value=points,
-            remedy=[_FLOOR, _LARGER, drop if connected else leave],
+            remedy=[*ways_to_connect(floors), drop if connected else LARGEST],
         )
     )
 
@@ -268,12 +267,13 @@ def eigenpairs(
     components = as_choice(components, "components", COMPONENTS)
     solver = as_choice(solver, "solver", SOLVERS)
     tol = as_tolerance(tol, "residual")
+    floors = getattr(W, "min_neighbors", None)  # of an Affinity
     W = as_affinity(W)
     n = W.shape[0]
     k = as_count(k, "k", n - 1)
     degree = degrees(W)
     labels = components_by_size(W)
-    announce_pieces(labels, components)
+    announce_pieces(labels, components, floors)
     kept = int(labels.max()) + 1
     if components == "largest":
         _require_at_most(int((labels == 0).sum()), k)
@@ -307,7 +307,7 @@ def eigenpairs(
         )
     if components == "warn":
         found = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
-        announce_nearly_separate(*found, n)
+        announce_nearly_separate(*found, n, floors=floors)
     return spectrum
 
 

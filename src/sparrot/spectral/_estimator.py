@@ -19,6 +19,7 @@ from sklearn.utils import Tags
 from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_affinity, as_array
 from sparrot.affinity import Affinity
+from sparrot.affinity._diagnostics import leave_pieces_to_caller
 from sparrot.affinity._estimator import AffinityEstimator, check_features, validated
 from sparrot.affinity._kinds import kinds
 from sparrot.affinity._record import LOST
@@ -52,12 +53,16 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
         maker = named_estimator(self.affinity)
         if self._is_named("qot") and is_affinity(X):
             maker = None
+        source = X
         if maker is None:
-            X = getattr(X, "matrix", X)  # of an Affinity
+            X = getattr(X, "matrix", X)
             self.affinity_ = as_affinity(check_features(self, X, reset=True))
         else:
-            maker.fit(validated(self, X, reset=True))
+            with leave_pieces_to_caller():
+                maker.fit(validated(self, X, reset=True))
             self.affinity_ = as_affinity(maker.affinity_)
+            source = getattr(maker, "result_", None)
+        self._floors = source.min_neighbors if isinstance(source, Affinity) else None
         self.affinity_estimator_ = maker
         return self.affinity_
 
@@ -67,16 +72,11 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit_components(self, W: Any, fate: str) -> BoolArray:
         """Which points count: all, or those of the largest component; `fate` is what others get."""
         labels = self.component_labels_ = components_by_size(W)
-        if not (self.components == "warn" and self._warned_of_pieces()):
-            announce_pieces(labels, self.components)
+        announce_pieces(labels, self.components, self._floors)
         if self.components != "largest":
             return np.ones(len(labels), dtype=bool)
-        announce_rest(labels, fate)
+        announce_rest(labels, fate, self._floors)
         return labels == 0
-
-    def _warned_of_pieces(self) -> bool:
-        """Whether the affinity estimator has warned already that the graph is in pieces, if so."""
-        return isinstance(self.affinity_estimator_, TransportEstimator)
 
     def _new_rows(self, X: Any) -> Any:
         """Affinities of new points to the training points; X itself if precomputed."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_choice, as_count, as_real
+from sparrot.affinity._diagnostics import LARGEST, ways_to_connect
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
     COMPONENTS,
@@ -90,7 +91,8 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
             found, where = nearly_separate(pairs.values, pairs.vectors, pairs.nontrivial)
             count += found
             hanging.append(points[where])
-        announce_nearly_separate(count, np.sort(np.concatenate(hanging)), n)
+        points = np.sort(np.concatenate(hanging))
+        announce_nearly_separate(count, points, n, floors=self._floors)
 
 
 # Only now that the class exists: scikit-learn's wrapper for `set_output` would hide the condition.
@@ -212,10 +214,7 @@ class DiffusionMap(SpectralMap):
         if self.eigenvalues_.max() > 1 - 1e-12:
             raise InvalidInputError(
                 "the multiscale map of a graph in pieces is infinite",
-                remedy=[
-                    "take a larger {eps}",
-                    "pass {components='largest'} or {components='each'}",
-                ],
+                remedy=[*ways_to_connect(self._floors), LARGEST],
             )
         return np.where(values == 1, 0.0, values / np.where(values == 1, 1.0, 1 - values))
 

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import cg
 
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_count, as_functions, as_tolerance
+from sparrot.affinity._diagnostics import ways_to_connect
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.spectral._operators import as_laziness, degrees, scaled
 
@@ -115,7 +116,7 @@ def _require_reach(W: csr_array, unknown: BoolArray) -> None:
         raise InvalidInputError(
             f"point {np.flatnonzero(lost)[0]} is not connected to any point where the function is "
             f"known ({lost.sum()} of {len(lost)} points are not)",
-            remedy=["take a larger {eps}", "take more neighbors"],
+            remedy=ways_to_connect(),
         )
 
 

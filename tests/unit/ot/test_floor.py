@@ -1,9 +1,11 @@
 """A floor on the effective number of neighbors of every row."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -17,6 +19,9 @@ from problems import (
     manufactured_floor,
     points,
 )
+from sparrot._kernels import floor_transform_rows
+from sparrot.affinity import _registry as registry
+from sparrot.affinity._kinds import KINDS
 from sparrot.ot._floor import transform_rows
 
 
@@ -43,7 +48,17 @@ CLOUDS = {
     "one far point": points("far-point", 150),
     "digits": points("digits", 150),
 }
+AGREE = {
+    "gaussian": points("gaussian", 300),
+    "swiss-roll": points("swiss-roll", 300),
+    "digits": points("digits", 300),
+    "outliers": outliers(300),
+    "cauchy": points("cauchy", 300),
+    "duplicates": points("duplicates", 300),
+    "two far clusters": far_clusters(300),
+}
 SOLVERS = ("newton", "active-set")
+WARM = ("newton",)  # begin with the multipliers of another result
 FAR_PAIRS = np.array([[0.0, 0.0], [1.0, 0.0], [100.0, 0.0], [101.0, 0.0]])
 
 
@@ -151,9 +166,9 @@ def test_a_general_convex_solver_agrees(name, eps):
 
 
 @pytest.mark.parametrize("arguments", [{"eps": 0.1, "min_neighbors": 5}, {"n_neighbors": 15}])
-@pytest.mark.parametrize("name", ["gaussian", "swiss-roll", "digits"])
+@pytest.mark.parametrize("name", AGREE)
 def test_dense_and_sparse_agree(name, arguments):
-    X = points(name, 300)
+    X = AGREE[name]
     a, b = (sparrot.qot(X, solver=solver, tol=1e-10, **arguments) for solver in SOLVERS)
     if "eps" not in arguments:  # which the two searches find to a fifth
         b = sparrot.qot(X, a.relative_eps, min_neighbors=15, solver="active-set", tol=1e-10)
@@ -351,14 +366,47 @@ def test_a_projection_can_have_a_floor(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_potential_to_start_from_saves_steps_and_gives_the_same(solver):
+def test_any_potential_to_start_from_gives_the_same(solver):
     X = outliers(400)
     arguments = {"eps": 0.05, "min_neighbors": 6, "solver": solver}
     a = sparrot.qot(X, **arguments)
-    b = sparrot.qot(X, potential=a.potential, **arguments)
-    far = sparrot.qot(X, potential=np.full(400, 1e3), **arguments)
-    for other in (b, far):
-        assert abs(a.matrix - other.matrix).max() <= 1e-6
+    for start in (a.potential, np.full(400, 1e3), sparrot.qot(X, min_neighbors=20), a):
+        b = sparrot.qot(X, potential=start, **arguments)
+        assert abs(a.matrix - b.matrix).max() <= 1e-6
+
+
+@pytest.mark.parametrize("arguments", [{"eps": 0.05, "min_neighbors": 6}, {"n_neighbors": 15}])
+@pytest.mark.parametrize("solver", WARM)
+def test_a_result_to_start_from_saves_steps_for_it_has_the_multipliers(solver, arguments):
+    X = outliers(400)
+    a = sparrot.qot(X, solver=solver, **arguments)
+    assert a.row_eps.any()
+    assert a.n_iter >= 5
+    again = sparrot.qot(X, solver=solver, potential=a, **arguments)
+    assert again.n_iter <= 1
+    assert again.n_solves == 1
+    assert abs(a.matrix - again.matrix).max() <= 1e-6
+    if "eps" in arguments:  # of another problem it is a start, too
+        other = {"eps": 0.04, "min_neighbors": 6.5, "solver": solver}
+        cold, warm, half = (
+            sparrot.qot(X, potential=start, **other) for start in (None, a, a.potential)
+        )
+        assert warm.n_iter < min(cold.n_iter, half.n_iter)
+        assert abs(cold.matrix - warm.matrix).max() <= 1e-6
+
+
+def test_a_result_that_is_no_start_is_refused():
+    X = outliers(100)
+    a = sparrot.qot(X, 0.1, min_neighbors=5)
+    for start in (
+        sparrot.knn(X, 5),
+        sparrot.qot(X[:99], 0.1, min_neighbors=5),
+        replace(a, row_eps=a.row_eps[:50]),
+        replace(a, row_eps=np.full(100, np.nan)),
+    ):
+        with pytest.raises(sparrot.InvalidInputError, match="potential must be") as caught:
+            sparrot.qot(X, 0.1, min_neighbors=5, potential=start)
+        assert caught.value.parameter == "potential"
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -383,6 +431,28 @@ def test_a_perplexity_below_the_floor_cannot_be_had():
     assert "min_neighbors" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["gaussian", "outliers", "duplicates", "two far clusters"])
+def test_a_perplexity_just_above_the_floor_cannot_be_had_either(name):
+    X = CLOUDS[name]
+    least = sparrot.qot(X, n_neighbors=10).perplexity
+    assert least > 11.4  # a row of 10 effective neighbors has a larger perplexity
+    message = "perplexity cannot be had: the floor of 10 .* mean perplexity of .*, got 10.5"
+    with pytest.raises(sparrot.InvalidInputError, match=message) as caught:
+        sparrot.qot(X, perplexity=10.5, min_neighbors=10)
+    assert (caught.value.parameter, caught.value.value) == ("perplexity", 10.5)
+    said = float(re.search("mean perplexity of ([0-9.]+),", caught.value.problem)[1])
+    assert said == pytest.approx(least, rel=0.01)
+    enough = int(re.search(r"take perplexity=(\d+) or more", caught.value.remedy)[1])
+    assert caught.value.remedy.startswith("take n_neighbors=10 alone, or lower min_neighbors, or")
+    a = sparrot.qot(X, perplexity=enough, min_neighbors=10)  # so it helps
+    assert a.perplexity == pytest.approx(enough, rel=0.01)
+    assert enough <= least + 2
+    each = np.where(np.arange(len(X)) % 2, 8.0, 12.0)
+    with pytest.raises(sparrot.InvalidInputError, match="the floor of 10 effective") as caught:
+        sparrot.qot(X, perplexity=10.5, min_neighbors=each)
+    assert "n_neighbors=" not in caught.value.remedy.replace("min_neighbors=", "")
+
+
 def test_an_approximate_search_meets_the_floor():
     X = points("gaussian", 900)[:, :6]
     neighbors = KNeighborsTransformer(n_neighbors=30)
@@ -396,11 +466,10 @@ def test_an_approximate_search_meets_the_floor():
 
 
 @pytest.mark.parametrize("arguments", [{"eps": 0.05, "min_neighbors": 8}, {"n_neighbors": 15}])
-def test_the_number_of_threads_does_not_matter(arguments):
-    X = outliers(1000)
-    one, two, three = (
-        sparrot.qot(X, n_jobs=n, solver="active-set", **arguments) for n in (1, 2, 3)
-    )
+@pytest.mark.parametrize(("solver", "n"), [("active-set", 1000), ("newton", 300)])
+def test_the_number_of_threads_does_not_matter(solver, n, arguments):
+    X = outliers(n)
+    one, two, three = (sparrot.qot(X, n_jobs=m, solver=solver, **arguments) for m in (1, 2, 3))
     assert one.row_eps.any()
     for other in (two, three):
         assert one.potential.tobytes() == other.potential.tobytes()
@@ -622,6 +691,22 @@ def test_the_transform_of_a_row_is_the_least_change_that_meets_the_floor():
     assert 0 < (f > 0).sum() < 30
 
 
+@pytest.mark.parametrize("near", [0.0, 1.0, 1e3])
+def test_the_compiled_transform_of_rows_is_the_dense_one(near):
+    rng = np.random.default_rng(1)
+    n, m = 40, 12
+    S, e, k = rng.standard_normal((n, m)), rng.exponential(size=m), rng.uniform(1, 11, n)
+    v, f, guess = np.empty(n), np.empty(n), np.full(n, near)
+    columns, rows = np.tile(np.arange(m, dtype=np.int32), n), np.arange(n, dtype=np.int32)
+    floor_transform_rows(
+        np.arange(n + 1) * m, columns, -S.ravel(), np.zeros(m), e, 0.05, k, guess, 1e-12, rows, v, f
+    )
+    V, F = transform_rows(S, e, 0.05, k, guess)
+    assert 0 < (f == 0).sum() < n
+    assert v == pytest.approx(V, rel=1e-9)
+    assert f == pytest.approx(F, rel=1e-9, abs=1e-9)
+
+
 # What is refused
 
 
@@ -633,14 +718,33 @@ def test_the_transform_of_a_row_is_the_least_change_that_meets_the_floor():
         ({"min_neighbors": -3}, "min_neighbors", "got -3"),
         ({"min_neighbors": np.nan}, "min_neighbors", "got nan"),
         ({"min_neighbors": np.inf}, "min_neighbors", "got inf"),
-        ({"min_neighbors": "many"}, "min_neighbors", "got many"),
+        ({"min_neighbors": "many"}, "min_neighbors", "number from 1 to 29, .* got 'many'; 5 is a"),
+        ({"min_neighbors": True}, "min_neighbors", "must be a number from 1 to 29, .* got True"),
+        ({"min_neighbors": False}, "min_neighbors", "must be a number from 1 to 29, .* got False"),
+        ({"min_neighbors": np.bool_(False)}, "min_neighbors", "must be a number from 1 to 29"),
+        ({"min_neighbors": 3j}, "min_neighbors", "must be a number .* got 3j"),
+        ({"min_neighbors": 1e400}, "min_neighbors", "got inf; take min_neighbors=29 at most"),
+        ({"min_neighbors": [[3], [4, 5]]}, "min_neighbors", "one for each of the 30 points"),
+        ({"min_neighbors": ["a"] * 30}, "min_neighbors", "one for each of the 30 points"),
+        ({"min_neighbors": np.ones(30, bool)}, "min_neighbors", "one for each of the 30 points"),
+        ({"min_neighbors": [3] * 29 + [0]}, "min_neighbors", r"\[29\] is 0 .*; take 1 where"),
+        ({"min_neighbors": [3] * 28 + [np.nan] * 2}, "min_neighbors", r"\[28\] is nan \(2 of 30"),
+        ({"min_neighbors": sp.csr_array(np.eye(30))}, "min_neighbors", r"shape \(30, 30\)"),
         ({"min_neighbors": [3, 4]}, "min_neighbors", r"one for each of the 30 .* shape \(2,\)"),
         ({"min_neighbors": np.ones((30, 30))}, "min_neighbors", r"shape \(30, 30\)"),
         ({"min_neighbors": [3] * 29 + [40]}, "min_neighbors", "from 1 to 29"),
-        ({"n_neighbors": 0}, "n_neighbors", "n_neighbors must be positive"),
-        ({"n_neighbors": 0.5}, "n_neighbors", "n_neighbors must be from 1 to 29.* got 0.5"),
-        ({"n_neighbors": 30}, "n_neighbors", "n_neighbors must be from 1 to 29.* got 30"),
-        ({"n_neighbors": np.nan}, "n_neighbors", "n_neighbors must be positive.*nan"),
+        ({"n_neighbors": 0}, "n_neighbors", "must be a number of at least 1, got 0; 15 is a good"),
+        ({"n_neighbors": "many"}, "n_neighbors", "number of at least 1, got 'many'"),
+        ({"n_neighbors": True}, "n_neighbors", "must be a number of at least 1, got True"),
+        ({"n_neighbors": [5] * 30}, "n_neighbors", "must be a number of at least 1, got \\[5, 5"),
+        ({"n_neighbors": np.inf}, "n_neighbors", "got inf; take n_neighbors=29 at most"),
+        (
+            {"n_neighbors": 0.5},
+            "n_neighbors",
+            "n_neighbors must be a number of at least 1, got 0.5",
+        ),
+        ({"n_neighbors": 30}, "n_neighbors", "from 1 to 29.* got 30.*; take n_neighbors=29 at mo"),
+        ({"n_neighbors": np.nan}, "n_neighbors", "n_neighbors must be a number .* got nan"),
         ({"n_neighbors": 5, "eps": 1.0}, "", "eps or n_neighbors, not both.* n_neighbors=5"),
         ({"n_neighbors": 5, "eps": "connected"}, "", "eps='connected', n_neighbors=5"),
         ({"n_neighbors": 5, "perplexity": 9}, "", "perplexity or n_neighbors, not both"),
@@ -654,24 +758,59 @@ def test_wrong_arguments_are_named(arguments, parameter, message):
     with pytest.raises(sparrot.InvalidInputError, match=message) as caught:
         sparrot.qot(X, **arguments)
     assert caught.value.parameter == parameter
+    assert caught.value.remedy
     with pytest.raises(sparrot.InvalidInputError, match=message):
         sparrot.QOT(**arguments).fit(X)
+    if "solver" in arguments:
+        return
+    with pytest.raises(sparrot.InvalidInputError, match=message):
+        sparrot.summarize(X, **arguments)
+    if parameter == "min_neighbors":
+        with pytest.raises(sparrot.InvalidInputError, match=message):
+            sparrot.sc.neighbors(pytest.importorskip("anndata").AnnData(X), eps=1.0, **arguments)
+        with pytest.raises(sparrot.InvalidInputError, match=message):
+            sparrot.project(X @ X.T, **arguments)
 
 
 def test_paths_and_projections_refuse_them_too():
     X = points("gaussian", 30)
-    with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 29"):
+    with pytest.raises(sparrot.InvalidInputError, match=r"min_neighbors must be .* from 1 to 29"):
         sparrot.qot_path(X, [1.0], min_neighbors=30)
-    with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 29"):
+    with pytest.raises(sparrot.InvalidInputError, match=r"min_neighbors must be .* from 1 to 29"):
         sparrot.project(X @ X.T, min_neighbors=0.5)
-    with pytest.raises(sparrot.InvalidInputError, match="min_neighbors must be from 1 to 30"):
+    with pytest.raises(sparrot.InvalidInputError, match=r"min_neighbors must be .* from 1 to 30"):
         sparrot.qot(X, hollow=False, min_neighbors=31)
 
 
-@pytest.mark.parametrize("build", [sparrot.eot, sparrot.tsallis])
-def test_other_kinds_have_no_floor(build):
-    with pytest.raises(TypeError, match="min_neighbors"):
-        build(points("gaussian", 30), min_neighbors=3)
+def test_a_path_over_eps_has_a_floor_instead_of_neighbors():
+    X = points("gaussian", 30)
+    told = "n_neighbors chooses eps, and qot_path is told which; give min_neighbors=15"
+    with pytest.raises(sparrot.InvalidInputError, match=told) as caught:
+        sparrot.qot_path(X, [1.0], n_neighbors=15)
+    assert (caught.value.parameter, caught.value.value) == ("n_neighbors", 15)
+    with pytest.raises(sparrot.InvalidInputError, match="and project is told which"):
+        sparrot.project(X @ X.T, n_neighbors=15)
+
+
+@pytest.mark.parametrize("name", ["min_neighbors", "n_neighbors"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "qot"])
+def test_other_kinds_have_no_floor_and_say_so(kind, name):
+    X = points("gaussian", 30)
+    build, estimator = KINDS[kind].function, KINDS[kind].estimator
+    for work, named in (
+        (lambda: build(X, **{name: 3}), kind),
+        (lambda: estimator(**{name: 3}), estimator.__name__),
+        (lambda: registry.build(X, kind, **{name: 3}), kind),
+        (lambda: registry.fit(X, kind, **{name: 3}), kind),
+    ):
+        message = f"{name} is a floor .*, which only QOT has, and {named} has none; leave it out"
+        with pytest.raises(sparrot.InvalidInputError, match=message) as caught:
+            work()
+        assert (caught.value.parameter, caught.value.value) == (name, 3)
+    with pytest.raises(TypeError, match="neighborhood"):  # as ever
+        build(X, neighborhood=3)
+    assert name not in KINDS[kind].parameters
+    assert name not in estimator().get_params()
 
 
 def test_the_matrix_is_sparse_and_of_the_usual_kind():

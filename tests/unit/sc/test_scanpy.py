@@ -197,10 +197,46 @@ def test_what_fails_leaves_no_trace(options):
     assert not [*adata.obsm, *adata.varm, *adata.obsp, *adata.uns, *adata.obs]
 
 
-def test_too_few_neighbors_are_refused_before_anything_is_solved(monkeypatch):
+@pytest.mark.parametrize("wrong", [1, 0, -3, True, "15", 7.5, [15], np.full(120, 15), np.nan])
+def test_what_is_no_number_of_neighbors_is_refused_before_anything_is_solved(monkeypatch, wrong):
     monkeypatch.setattr(_neighbors, "choose_points", lambda *_: pytest.fail("started"))
-    with pytest.raises(InvalidInputError, match="at least 2"):
-        sparrot.sc.neighbors(cloud(), 1)
+    with pytest.raises(InvalidInputError, match=r"n_neighbors must be .* of at least") as caught:
+        sparrot.sc.neighbors(cloud(), wrong)
+    assert caught.value.parameter == "n_neighbors"
+    assert caught.value.value is wrong
+    assert caught.value.remedy == "15 is a good start"
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 20, 40, 60])
+@pytest.mark.parametrize("asked", [None, 15, 60])
+def test_where_cells_are_too_few_there_are_fewer_neighbors_and_the_log_says_so(caplog, n, asked):
+    adata = cloud(n)
+    sparrot.sc.neighbors(adata, asked)
+    params = adata.uns["neighbors"]["params"]
+    half = 1 + n // 2
+    fits = n > (asked or 2 * 15 - 3)  # so many others; 15 are half of 28 and one more
+    k = (asked or 15) if fits else half
+    assert params["n_neighbors"] == k
+    assert params["min_neighbors"] == min(k, n - 1)
+    assert set(np.diff(adata.obsp["distances"].indptr)) == {k - 1}
+    assert effective_neighbors(adata).min() >= min(k, n - 1) * (1 - 1e-7)
+    said = [record.getMessage() for record in caplog.records]
+    assert said == (
+        [] if fits else [f"{n} cells are too few for n_neighbors={asked or 15}: taking {k}"]
+    )
+
+
+def test_distances_alone_can_be_to_all_cells(caplog):
+    adata = cloud(20)
+    sparrot.sc.neighbors(adata, 20, perplexity=6)
+    params = adata.uns["neighbors"]["params"]
+    assert (params["n_neighbors"], params["perplexity"], params["min_neighbors"]) == (20, 6, 3)
+    assert not caplog.records
+    sparrot.sc.neighbors(adata, 21, perplexity=6)
+    assert adata.uns["neighbors"]["params"]["n_neighbors"] == 11  # as sc.pp.neighbors has it
+    theirs = cloud(20)
+    sc.pp.neighbors(theirs, 21, method="gauss")
+    assert theirs.uns["neighbors"]["params"]["n_neighbors"] == 11
 
 
 def test_layers_stand_in_for_the_matrix():
@@ -287,6 +323,23 @@ def test_the_diffusion_map_of_the_largest_component_is_that_of_its_cells():
     assert np.array_equal(np.isfinite(adata.obs["dpt_pseudotime"]), larger)
     with pytest.raises(InvalidInputError, match="n_comps must be an integer from 1 to 69"):
         sparrot.sc.diffmap(adata, n_comps=70, components="largest")
+
+
+def test_pieces_are_one_warning_whose_remedies_are_those_of_the_graph():
+    adata, _ = in_pieces()
+    raise_it = "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity"
+    plain = adata.copy()
+    with pytest.warns(AffinityWarning):
+        sparrot.sc.neighbors(plain, perplexity=10, min_neighbors=None)
+    floor = "give every point at least 5 effective neighbors, with QOT by min_neighbors=5, or take"
+    for data, remedy in ((adata, raise_it), (plain, floor)):
+        for components, words in (("warn", "the graph has 2 comp"), ("largest", "50 of 120")):
+            with pytest.warns(AffinityWarning) as caught:
+                sparrot.sc.diffmap(data, n_comps=4, components=components)
+            (said,) = caught
+            assert words in said.message.problem
+            assert remedy in said.message.remedy
+            assert ("components='largest'" in said.message.remedy) == (components == "warn")
 
 
 def test_a_graph_in_pieces_is_passed_over_or_refused_on_demand():
@@ -408,7 +461,7 @@ def test_a_floor_alone_goes_with_a_perplexity():
         assert (adata.obsp["connectivities"] != W).nnz == 0
     with pytest.raises(InvalidInputError, match="n_neighbors or min_neighbors, not both"):
         sparrot.sc.neighbors(adata, 15, min_neighbors=5)
-    with pytest.raises(InvalidInputError, match="min_neighbors is no parameter of eot"):
+    with pytest.raises(InvalidInputError, match=r"min_neighbors is a floor .* eot has none"):
         sparrot.sc.neighbors(adata, kind="eot", min_neighbors=5)
 
 
@@ -431,7 +484,6 @@ def test_the_start_of_a_layout_is_named(done):
         ({"layer": "raw"}, r"layer must be .*layers \(there are none\), got 'raw'"),
         ({"layer": "raw", "use_rep": "X"}, "only one can be given"),
         ({"n_neighbors": 1}, "at least 2"),
-        ({"n_neighbors": 500}, "from 1 to 120"),
         ({"kind": "knn"}, "kind must be one of qot, eot, tsallis"),
         ({"perplexity": 10, "eps": 1}, "not both"),
         ({"metric": "precomputed"}, "metric must be a distance between points, got 'precomputed'"),
@@ -466,14 +518,10 @@ def test_what_is_no_anndata_is_named():
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9, 12, 30])
-def test_few_cells_get_what_there_is_and_a_word_about_it(caplog, n):
+def test_too_few_cells_for_a_perplexity_are_refused(n):
     adata = cloud(n)
     sparrot.sc.neighbors(adata)
-    assert "too few" in caplog.text
-    assert adata.uns["neighbors"]["params"]["n_neighbors"] == min(n, 15)
     assert adata.obsp["connectivities"].sum(axis=1) == pytest.approx(np.ones((n, 1)), abs=1e-8)
-    with pytest.raises(InvalidInputError):
-        sparrot.sc.neighbors(adata, n_neighbors=40)
     with pytest.raises(InvalidInputError, match="perplexity must be"):
         sparrot.sc.neighbors(adata, perplexity=30)
 
