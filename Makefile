@@ -8,8 +8,10 @@ OUT ?= out
 demo: .venv/plot.done
 	$(BIN)/sparrot demo --output $(OUT)
 
+# In two processes; WORKERS=0 runs the tests in one, as `.venv/bin/python -m pytest FILE` does.
+WORKERS ?= 2
 test: .venv/test.done
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 # Thousands of hostile cases, for FUZZ_SECONDS=600 from FUZZ_SEED=0; prints a table.
 fuzz: .venv/test.done

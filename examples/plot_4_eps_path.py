@@ -18,7 +18,7 @@ angles, neighbors = [], []
 for a in sparrot.qot_path(spiral.X, grid):
     vectors = sparrot.eigenpairs(a, 9).vectors
     angles.append(sparrot.metrics.mean_principal_angle(vectors, clean))
-    neighbors.append(a.n_neighbors)
+    neighbors.append(a.mean_degree)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 axes[0].loglog(grid, neighbors, "o-")
@@ -48,4 +48,4 @@ print(
     f"perplexity 20 at eps = {asked.relative_eps:.2f}, connected from {least.relative_eps:.3f} on"
 )
 assert abs(asked.perplexity - 20) < 0.2
-assert least.components == 1
+assert least.n_connected_components == 1

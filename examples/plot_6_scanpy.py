@@ -16,7 +16,7 @@ sparrot.sc.neighbors(adata, n_neighbors=15, use_rep="X_pca")  # in the place of 
 a = sparrot.sc.affinity(adata)
 print(a)
 print(a.certificate)
-assert a.components == 1
+assert a.n_connected_components == 1
 
 # %%
 # Everything after it reads the graph as before. All rows of W sum to one, so the ``resolution`` of

@@ -14,7 +14,7 @@ import sparrot
 iris = load_iris()
 X, species = iris.data[::2], iris.target[::2]
 a = sparrot.qot(X, eps="connected")
-print(f"perplexity {a.perplexity:.0f}, {a.components} component")
+print(f"perplexity {a.perplexity:.0f}, {a.n_connected_components} component")
 layout = sparrot.umap_layout(a, n_epochs=120)
 lost = f"{layout.dropped_weight:.2%} of the weight"
 print(f"{layout.n_dropped} of {layout.n_edges} edges left out, {lost}")

@@ -36,12 +36,12 @@ for name, graph in graphs.items():
     scores[name] = sparrot.metrics.nmi(labels, model.labels_)
     sizes = sorted(np.unique(model.labels_, return_counts=True)[1].tolist())
     print(
-        f"{name:15}  {graph.components:2} pieces, gap {graph.spectral_gap:.0e}, "
+        f"{name:15}  {graph.n_connected_components:2} pieces, gap {graph.spectral_gap:.0e}, "
         f"clusters of {sizes}, mutual information {scores[name]:.2f}"
     )
-assert graphs["plain"].components > 1
+assert graphs["plain"].n_connected_components > 1
 assert scores["plain"] < 0.1
-assert graphs["min_neighbors=5"].components == 1
+assert graphs["min_neighbors=5"].n_connected_components == 1
 assert scores["min_neighbors=5"] > 0.9
 assert scores["n_neighbors=15"] > 0.9
 

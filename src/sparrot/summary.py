@@ -40,10 +40,10 @@ class Step:
     Attributes
     ----------
     eps : relative to the mean cost.
-    n_neighbors, perplexity, potential : (n,) number of neighbors of each point, effective number of
+    degrees, perplexity, potential : (n,) number of neighbors of each point, effective number of
         neighbors, and dual potential in the units of C.
     quantiles : of the number of neighbors: minimum, 10 %, median, 90 %, maximum.
-    components : number of connected components of the graph.
+    n_connected_components : number of connected components of the graph.
     eigenvalues : the largest, in descending order.
     embedding : (n, d) eigenvectors 2 to d + 1, of mean zero and mean square one, aligned with the
         embedding of the next step on the way to the chosen one.
@@ -53,11 +53,11 @@ class Step:
     """
 
     eps: float
-    n_neighbors: IntArray
+    degrees: IntArray
     perplexity: FloatArray
     potential: FloatArray
     quantiles: FloatArray
-    components: int
+    n_connected_components: int
     eigenvalues: FloatArray
     embedding: FloatArray
     certificate: Certificate
@@ -147,7 +147,7 @@ def summarize(
     >>> [round(step.eps, 2) for step in s.steps], s.chosen
     ([0.25, 0.4, 0.63, 1.0, 1.59, 2.52, 4.0], 3)
     >>> step = s.steps[s.chosen]
-    >>> step.embedding.shape, step.components, float(s.min_neighbors.min())
+    >>> step.embedding.shape, step.n_connected_components, float(s.min_neighbors.min())
     ((200, 4), 1, 5.0)
     """
     scale = as_scale(eps, perplexity, n_neighbors)
@@ -224,15 +224,15 @@ def _step(
     W = csr_array(affinity.matrix)
     spectrum = eigenpairs(W, k, components="each")
     values, vectors = spectrum.values, spectrum.vectors
-    components = affinity.components
+    components = affinity.n_connected_components
     neighbors = np.diff(W.indptr)
     return Step(
         eps=eps,
-        n_neighbors=neighbors,
+        degrees=neighbors,
         perplexity=effective_neighbors(W),
         potential=affinity.potential,
         quantiles=np.quantile(neighbors, _QUANTILES),
-        components=components,
+        n_connected_components=components,
         eigenvalues=values,
         embedding=np.sqrt(len(vectors)) * _nontrivial(vectors, components)[:, :d],
         certificate=affinity.certificate,

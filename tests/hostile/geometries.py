@@ -101,7 +101,7 @@ def run(seed: int, most: int = FEW) -> str:
         reached = sparrot.perplexity(a.matrix).mean()
         assert abs(reached / arguments["perplexity"] - 1) <= 0.01, f"perplexity {reached}"
     if arguments.get("eps") == "connected":
-        assert a.components == 1, f"{a.components} components"
+        assert a.n_connected_components == 1, f"{a.n_connected_components} components"
     return "right"
 
 

@@ -20,11 +20,11 @@ def test_each_step_is_the_affinity_at_its_eps(spiral):
         a = sparrot.qot(X, step.eps, min_neighbors=5)
         # both plans have marginals within tol; W is 1-Lipschitz in u/eps, u known to about n tol
         assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)
-        assert np.array_equal(step.n_neighbors, np.diff(a.matrix.indptr))
+        assert np.array_equal(step.degrees, np.diff(a.matrix.indptr))
         assert np.allclose(
             step.eigenvalues, eigenpairs(a.matrix, 10, components="each").values, atol=1e-6
         )
-        assert step.components == a.components
+        assert step.n_connected_components == a.n_connected_components
 
 
 def test_the_chosen_eps_stands_in_the_middle(spiral):
@@ -67,7 +67,7 @@ def test_a_graph_in_two_pieces_is_told_apart_by_its_first_coordinate():
     X = np.vstack([points("gaussian", 40), points("gaussian", 60) + 100.0])
     s = sparrot.summarize(X, eps=0.01, each_side=1)
     Y = s.steps[s.chosen].embedding
-    assert s.steps[s.chosen].components == 2
+    assert s.steps[s.chosen].n_connected_components == 2
     # constant on each piece, orthogonal to the constant, of mean square one
     expected = np.r_[np.full(40, np.sqrt(60 / 40)), np.full(60, -np.sqrt(40 / 60))]
     assert np.allclose(np.abs(Y[:, 0]), np.abs(expected), atol=1e-6)

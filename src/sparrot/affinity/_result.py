@@ -104,12 +104,12 @@ class Affinity:
         return float("nan") if self.eps is None else self.eps / self.mean_cost
 
     @property
-    def n_neighbors(self) -> float:
+    def mean_degree(self) -> float:
         """Mean number of nonzero entries a row."""
         return float(csr_array(self.matrix).nnz / self.matrix.shape[0])
 
     @property
-    def components(self) -> int:
+    def n_connected_components(self) -> int:
         """Number of connected components of the graph."""
         return int(
             connected_components(csr_array(self.matrix), directed=False, return_labels=False)
@@ -128,7 +128,7 @@ class Affinity:
         eigenvalue of a connected graph is 1, with the vector :math:`D^{1/2} 1`, which the solver is
         told to leave out: it cannot be taken for the second.
         """
-        if self.components > 1:
+        if self.n_connected_components > 1:
             return 0.0
         W = as_affinity(self.matrix)
         degree = W.sum(axis=1)
@@ -223,7 +223,7 @@ class Affinity:
 
     def __repr__(self) -> str:
         """One line with what matters."""
-        facts = [f"{self.matrix.shape[0]} points", f"{self.n_neighbors:.1f} neighbors a row"]
+        facts = [f"{self.matrix.shape[0]} points", f"{self.mean_degree:.1f} neighbors a row"]
         if self.eps is not None and self.metric != "kernel":
             facts.append(f"eps = {self.relative_eps:.3g} x mean cost")
         if self.min_neighbors is not None:

@@ -244,7 +244,7 @@ def qot_path(
     --------
     >>> import numpy as np, sparrot
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
-    >>> [a.components for a in sparrot.qot_path(X, [10, 1, 0.1])]
+    >>> [a.n_connected_components for a in sparrot.qot_path(X, [10, 1, 0.1])]
     [1, 1, 5]
     """
     if not isinstance(eps_grid, Iterable):
@@ -429,7 +429,7 @@ def tsallis(
     >>> X = np.random.default_rng(0).standard_normal((100, 5))
     >>> bool(abs(sparrot.tsallis(X, 1.0, q=0).matrix - sparrot.qot(X).matrix).max() < 1e-7)
     True
-    >>> [int(sparrot.tsallis(X, 0.1, q).n_neighbors) for q in (0, 0.5, 0.9)]
+    >>> [int(sparrot.tsallis(X, 0.1, q).mean_degree) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
     if not 0 <= as_real(q) < 1:

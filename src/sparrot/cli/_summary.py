@@ -85,10 +85,10 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
         "eps": affinity.eps,
         "relative_eps": None if _has_no_scale(affinity) else affinity.relative_eps,
         "mean_cost": affinity.mean_cost,
-        "neighbors": affinity.n_neighbors,
+        "neighbors": affinity.mean_degree,
         "perplexity": affinity.perplexity,
         "min_neighbors": least_neighbors(affinity.min_neighbors),
-        "components": affinity.components,
+        "components": affinity.n_connected_components,
         "certificate": None if certificate is None else asdict(certificate),
         "solver": affinity.solver,
         "n_iter": affinity.n_iter,
@@ -109,9 +109,9 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
     lines["neighbors"] = neighbors_line(
-        affinity.n_neighbors, affinity.perplexity, affinity.min_neighbors
+        affinity.mean_degree, affinity.perplexity, affinity.min_neighbors
     )
-    lines["components"] = f"{affinity.components}"
+    lines["components"] = f"{affinity.n_connected_components}"
     if affinity.certificate is not None:
         has_floor = affinity.min_neighbors is not None
         lines["certificate"] = certificate_line(affinity.certificate, has_floor)
@@ -150,10 +150,10 @@ def path_facts(summary: Summary) -> dict[str, Any]:
         "metric": summary.metric,
         "mean_cost": summary.mean_cost,
         "relative_eps": step.eps,
-        "neighbors": float(step.n_neighbors.mean()),
+        "neighbors": float(step.degrees.mean()),
         "perplexity": float(step.perplexity.mean()),
         "min_neighbors": least_neighbors(summary.min_neighbors),
-        "components": step.components,
+        "components": step.n_connected_components,
         "certificate": asdict(step.certificate),
     }
 

@@ -67,9 +67,9 @@ def step_record(step: Any) -> dict[str, float]:
     """The numbers at one eps."""
     record = {
         "eps": step.eps,
-        "neighbors": float(step.n_neighbors.mean()),
+        "neighbors": float(step.degrees.mean()),
         "perplexity": float(step.perplexity.mean()),
-        "components": step.components,
+        "components": step.n_connected_components,
     }
     named = zip(_QUANTILES, step.quantiles.tolist(), strict=True)
     record |= {f"neighbors {name}": value for name, value in named}

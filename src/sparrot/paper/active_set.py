@@ -72,7 +72,7 @@ def _solve(n: int, d: int, eps: float, solver: str, seed: int) -> dict[str, Any]
         "seconds": seconds,
         "bytes": peak,
         "steps": a.n_iter,
-        "neighbors": a.n_neighbors,
+        "neighbors": a.mean_degree,
         "marginal_error": a.certificate.marginal_error,
         "violation": a.certificate.violation,
     }

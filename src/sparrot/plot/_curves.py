@@ -178,7 +178,7 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
     _neighbors(axes[0], eps, np.array([step.quantiles for step in steps]))
     axes[1].plot(eps, [step.eigenvalues for step in steps], color=PALETTE[0], linewidth=0.8)
     axes[1].set_ylabel("eigenvalue")
-    axes[2].plot(eps, [step.components for step in steps], "o-", color=PALETTE[0])
+    axes[2].plot(eps, [step.n_connected_components for step in steps], "o-", color=PALETTE[0])
     axes[2].locator_params(axis="y", integer=True)
     axes[2].set_ylabel("components")
     ticks = sorted({eps[0], eps[summary.chosen], eps[-1]})

@@ -95,7 +95,7 @@ def _floor(summary: Summary) -> str:
 def _step(step: Step, has_floor: bool) -> dict[str, Any]:
     return {
         "eps": step.eps,
-        "components": step.components,
+        "components": step.n_connected_components,
         "quantiles": step.quantiles.tolist(),
         "mean_perplexity": float(step.perplexity.mean()),
         "most_perplexity": float(step.perplexity.max()),
@@ -103,7 +103,7 @@ def _step(step: Step, has_floor: bool) -> dict[str, Any]:
         "embedding": encode_array(step.embedding, "f4", "the embedding"),
         "potential": encode_array(step.potential, "f4", "the potential"),
         "perplexity": encode_array(step.perplexity, "f4"),
-        "neighbors": encode_array(step.n_neighbors, "u4"),
+        "neighbors": encode_array(step.degrees, "u4"),
         "verdict": _verdict(step.certificate, has_floor),
         "certificate": _certificate(step, has_floor),
         "warnings": [str(warning) for warning in step.warnings],

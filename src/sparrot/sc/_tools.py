@@ -231,7 +231,7 @@ def _as_seed(random_state: Any) -> int:
 
 def _log_slow(spectrum: Spectrum) -> None:
     """Log eigenvalues that `sc.tl.dpt` mistakes for 1."""
-    slow = int((spectrum.values >= _STATIONARY).sum()) - spectrum.n_components
+    slow = int((spectrum.values >= _STATIONARY).sum()) - spectrum.n_connected_components
     if slow > 0:
         LOG.warning(
             "sc.tl.dpt takes eigenvalues from %g on for stationary, and so gives %d of the "

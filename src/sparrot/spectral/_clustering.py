@@ -135,14 +135,14 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
         """Warn of clusters of few points; of those that are components if nobody has done so."""
         said = self.components == "warn"
-        if not said and pairs.n_components > self.n_clusters_:
+        if not said and pairs.n_connected_components > self.n_clusters_:
             self._announce_more_components_than_clusters(pairs)
             return
         order = np.arange(len(pairs.values))
         counted = (pairs.nontrivial if said else order > 0) & (order < self.n_clusters_)
         most = _SMALL * len(points) / self.n_clusters_
         count, where = nearly_separate(pairs.values, pairs.vectors, counted, most)
-        connected = said or pairs.n_components == 1
+        connected = said or pairs.n_connected_components == 1
         announce_nearly_separate(
             count,
             points[where],
@@ -156,7 +156,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         floor, larger = ways_to_connect(self._floors)
         warn(
             AffinityWarning(
-                f"the graph has {pairs.n_components} components, more than clusters "
+                f"the graph has {pairs.n_connected_components} components, more than clusters "
                 f"({self.n_clusters_}): {len(rest)} of {len(pairs.labels)} points have no cluster "
                 "of their own",
                 value=rest,

@@ -30,7 +30,7 @@ from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
 from sparrot.affinity._diagnostics import LARGEST, in_pieces, ways_to_connect
 from sparrot.engine import Run
-from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, warn
+from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
@@ -182,7 +182,7 @@ class Spectrum:
     solver: str
 
     @property
-    def n_components(self) -> int:
+    def n_connected_components(self) -> int:
         """Number of connected components of the graph."""
         return int(self.labels.max()) + 1
 
@@ -219,7 +219,7 @@ class Spectrum:
         return (
             f"<{len(self.values)} eigenpairs of {len(self.labels)} points by {self.solver}: "
             f"{self.values[0]:.4g} to {self.values[-1]:.4g}, residual {self.residuals.max():.1e}, "
-            f"{self.n_components} component{'s' * (self.n_components > 1)}>"
+            f"{counted(self.n_connected_components, 'component')}>"
         )
 
 

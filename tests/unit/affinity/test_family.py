@@ -86,14 +86,14 @@ def test_the_q_family_begins_at_qot_and_ends_at_eot():
 @pytest.mark.parametrize("n", [2, 3])
 def test_two_or_three_points_are_connected_at_any_eps(n):
     X = np.arange(float(n))[:, None] ** 2
-    assert sparrot.qot(X, "connected").components == 1
+    assert sparrot.qot(X, "connected").n_connected_components == 1
 
 
 def test_components_count_every_positive_entry():
     X = points("gaussian", 100)
     a = sparrot.gaussian(X, 0.01)
     assert (a.matrix > 0).all()
-    assert a.components == 1
+    assert a.n_connected_components == 1
 
 
 @pytest.mark.parametrize("build", [sparrot.eot, sparrot.tsallis])

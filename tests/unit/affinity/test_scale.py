@@ -68,8 +68,8 @@ def test_impossible_wishes_are_refused(arguments, message):
 def test_connected_is_the_smallest_eps_that_connects(name):
     X = points(name)
     a = sparrot.qot(X, "connected")
-    assert a.components == 1
-    assert sparrot.qot(X, 0.95 * a.relative_eps).components > 1
+    assert a.n_connected_components == 1
+    assert sparrot.qot(X, 0.95 * a.relative_eps).n_connected_components > 1
 
 
 @pytest.mark.parametrize("kind", ["qot", "eot", "tsallis", "gaussian", "epanechnikov"])
@@ -113,8 +113,8 @@ def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
 def test_statistics_of_a_ring_are_known(n):
     t = 2 * np.pi * np.arange(n) / n
     a = sparrot.knn(np.c_[np.cos(t), np.sin(t)], 2)
-    assert a.n_neighbors == a.perplexity == pytest.approx(2)
-    assert a.components == 1
+    assert a.mean_degree == a.perplexity == pytest.approx(2)
+    assert a.n_connected_components == 1
     assert a.spectral_gap == pytest.approx(1 - np.cos(2 * np.pi / n), abs=1e-7)
 
 
@@ -150,7 +150,7 @@ def test_a_graph_in_pieces_gets_a_warning_with_the_remedy():
     X = np.vstack([points("gaussian", 50), points("gaussian", 50) + 100])
     with pytest.warns(sparrot.AffinityWarning, match=r"2 components.*min_neighbors=5, or take"):
         a = sparrot.qot(X, 0.01)
-    assert a.components >= 2
+    assert a.n_connected_components >= 2
 
 
 def test_too_many_neighbors_are_refused_from_a_sample():
@@ -276,5 +276,5 @@ def test_a_connected_graph_is_connected_also_where_rough_solves_are_by_their_err
     X = np.random.default_rng(1).standard_normal((70, 6))
     X[-1] = 1e3
     a = sparrot.eot(X, "connected", drop=1e-3)
-    assert a.components == 1
-    assert sparrot.eot(X, a.relative_eps / 1.03, drop=1e-3, tol=1e-6).components > 1
+    assert a.n_connected_components == 1
+    assert sparrot.eot(X, a.relative_eps / 1.03, drop=1e-3, tol=1e-6).n_connected_components > 1

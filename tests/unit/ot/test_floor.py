@@ -205,9 +205,9 @@ def test_three_points_leave_no_choice(k, solver):
 @pytest.mark.parametrize("eps", [1.0, 0.1, 0.001])
 @pytest.mark.parametrize("k", [1.01, 2, 2.9])
 def test_two_far_pairs_must_link(k, eps, solver):
-    assert sparrot.qot(FAR_PAIRS, 0.001).components == 2
+    assert sparrot.qot(FAR_PAIRS, 0.001).n_connected_components == 2
     a = sparrot.qot(FAR_PAIRS, eps, min_neighbors=k, solver=solver)
-    assert a.components == 1
+    assert a.n_connected_components == 1
     assert_floor_optimal(a, half_squared(FAR_PAIRS), k)
     assert (effective(a.matrix) >= k * (1 - 1e-8)).all()
 
@@ -259,9 +259,9 @@ def test_a_floor_that_all_rows_meet_changes_nothing():
 
 def test_outliers_no_longer_fall_off():
     X = outliers(500)
-    assert sparrot.qot(X, perplexity=10).components > 1
+    assert sparrot.qot(X, perplexity=10).n_connected_components > 1
     a = sparrot.qot(X, perplexity=10, min_neighbors=5)
-    assert a.components == 1
+    assert a.n_connected_components == 1
     assert effective(a.matrix).min() >= 5 * (1 - 1e-8)
 
 
@@ -413,14 +413,14 @@ def test_a_result_that_is_no_start_is_refused():
 def test_the_smallest_connected_eps_is_found_also_where_all_are_connected(solver):
     X = np.random.default_rng(0).standard_normal((300, 5))
     a = sparrot.qot(X, "connected", min_neighbors=5, solver=solver)
-    assert a.components == 1
+    assert a.n_connected_components == 1
     assert_floor_optimal(a, half_squared(X), 5)
     assert a.relative_eps < 0.05
     assert a.n_solves <= 8
     two = sparrot.qot(CLOUDS["two far clusters"], "connected", min_neighbors=5, solver=solver)
-    assert two.components == 1
+    assert two.n_connected_components == 1
     below = sparrot.qot(CLOUDS["two far clusters"], two.relative_eps / 1.03, min_neighbors=5)
-    assert below.components == 2
+    assert below.n_connected_components == 2
 
 
 def test_a_perplexity_below_the_floor_cannot_be_had():

@@ -39,7 +39,9 @@ def test_the_path_panel_shows_what_the_summary_says():
     assert list(neighbors.lines[0].get_xdata()) == eps
     assert list(neighbors.lines[0].get_ydata()) == [step.quantiles[2] for step in s.steps]
     assert len(spectrum.lines) == len(s.steps[0].eigenvalues) + 1
-    assert list(components.lines[0].get_ydata()) == [step.components for step in s.steps]
+    assert list(components.lines[0].get_ydata()) == [
+        step.n_connected_components for step in s.steps
+    ]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_the_page_says_what_the_summary_says(summary):
     for said, step in zip(data["steps"], summary.steps, strict=True):
         assert said["eps"] == step.eps
         assert np.allclose(numbers(said["embedding"]), step.embedding.ravel(), rtol=1e-6)
-        assert np.array_equal(numbers(said["neighbors"]), step.n_neighbors)
+        assert np.array_equal(numbers(said["neighbors"]), step.degrees)
         assert "Optimal" in said["verdict"]
     assert np.allclose(numbers(data["layouts"][0]["xy"]), X[:, :2].ravel(), rtol=1e-6)
 

@@ -88,7 +88,7 @@ def pieces():
 
 def test_each_component_has_an_eigenvalue_one_and_vectors_of_its_own():
     pairs = eigenpairs(pieces(), 5, components="each")
-    assert pairs.n_components == 3
+    assert pairs.n_connected_components == 3
     assert np.bincount(pairs.labels).tolist() == [30, 10, 5]
     assert pairs.values == pytest.approx([1, 1, 1, *2 * [np.cos(2 * np.pi / 30)]])
     assert pairs.owners.tolist() == [0, 1, 2, 0, 0]
