@@ -487,7 +487,7 @@ neighbors as there can be, got 60; take n_neighbors=59 at most
     if most < np.inf:
         limits = f"from 1 to {most:g}, which is as many neighbors as there can be"
     hint = f"{_NEIGHBORS[name]} is a good start"
-    shown = str(value) if isinstance(value, Real) else " ".join(repr(value).split())
+    shown = " ".join(repr(value).split()) if np.isnan(number) else f"{number:.10g}"
     raise InvalidInputError(
         f"must be a number {limits}, got {shown[:40]}",
         parameter=name,

@@ -468,7 +468,7 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
             ["affinity", "points.npy", "--min-neighbors", "90"],
             2,
             "--min-neighbors must be a number from 1 to 89, which is as many neighbors as there "
-            "can be, got 90.0; take --min-neighbors 89 at most\n",
+            "can be, got 90; take --min-neighbors 89 at most\n",
         ),
         (
             ["path", "points.npy", "--min-neighbors", "nan"],
@@ -478,7 +478,7 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
         (
             ["embed", "points.npy", "--neighbors", "90"],
             2,
-            "got 90.0; take --neighbors 89 at most\n",
+            "got 90; take --neighbors 89 at most\n",
         ),
         (["report", "points.npy", "--neighbors", "0"], 2, "--neighbors must be a number of at lea"),
         (

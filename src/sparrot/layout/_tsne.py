@@ -48,6 +48,7 @@ def tsne(
     kind: str = "qot",
     perplexity: float | None = None,
     eps: float | str | None = None,
+    n_neighbors: float | None = None,
     min_neighbors: Any = "auto",
     metric: str = "sqeuclidean",
     random_state: int = 0,
@@ -61,7 +62,8 @@ def tsne(
     X : (n, p) points.
     n_components : 2 or 1.
     kind : `"qot"`, `"eot"` or `"tsallis"`; for others see `tsne_affinities`.
-    perplexity, eps, metric : as for `sparrot.qot`, but the default is a perplexity of 30.
+    perplexity, eps, n_neighbors, metric : as for `sparrot.qot`, but the default is a perplexity
+        of 30.
     min_neighbors : for QOT: the effective number of neighbors that every point has at least.
         `"auto"` is 5 (or fewer, see `sparrot.qot`), None or 0 for no floor.
     random_state : seed; the result is the same every time.
@@ -86,8 +88,8 @@ def tsne(
     kind = as_choice(kind, "kind", kinds(transport=True))
     n_components = as_count(n_components, "n_components", 2)
     points = as_points(X, as_public_metric(metric))
-    scale = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
-    model = fit(points, kind, **scale, metric=metric, n_jobs=n_jobs)
+    scale = {"perplexity": perplexity, "eps": eps, "n_neighbors": n_neighbors}
+    model = fit(points, kind, **scale, min_neighbors=min_neighbors, metric=metric, n_jobs=n_jobs)
     affinities = tsne_affinities(model, points)
     if metric != "precomputed" and points.shape[1] >= n_components:
         pca = load_extra("openTSNE.initialization", "tsne").pca

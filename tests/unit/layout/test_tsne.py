@@ -158,5 +158,8 @@ def test_every_point_has_five_neighbors_unless_it_is_switched_off():
         W = sparrot.qot(X, perplexity=15, min_neighbors=least).matrix
         assert (model.affinity_ != W).nnz == 0
     assert sparrot.tsne(X, kind="eot", perplexity=15, **QUICK).shape == (150, 2)
-    with pytest.raises(InvalidInputError, match="min_neighbors is no parameter of eot"):
-        sparrot.tsne(X, kind="eot", min_neighbors=5)
+    model = sparrot.tsne(X, n_neighbors=9, **QUICK).affinities.model
+    assert (model.affinity_ != sparrot.qot(X, n_neighbors=9).matrix).nnz == 0
+    for floor in ("min_neighbors", "n_neighbors"):
+        with pytest.raises(InvalidInputError, match=f"{floor} is a floor .* and eot has none"):
+            sparrot.tsne(X, kind="eot", **{floor: 5})
