@@ -123,7 +123,7 @@ def qot(
         :math:`k_i |W_i|^2 - 1` and the complementarity error.
     max_iter : limit on Newton steps (or rounds of alternating projections) on all points.
     potential : where to start: the potential of an earlier result on the same points, in the units
-        of C; or that result itself, from whose `row_eps` `solver="newton"` starts as well.
+        of C; or that result itself, which with a floor is a better start, for it has `row_eps`.
     n_jobs : threads; all cores by default. The result does not depend on it.
     max_memory : bytes that the solver may take; what is available by default. What the solve will
         need is estimated from a sample before it starts.

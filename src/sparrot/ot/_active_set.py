@@ -178,6 +178,13 @@ class ActiveSet(SpatialMethod):
             LOG.info("going on from %s, with %d pairs", path, len(state.pairs))
             self._ceilings.resume(state)
             self._resumed = state.u
+            if state.e is not None:
+                self._ceilings.begin_with(state.e, state.eps)
+
+    def take_multipliers(self, e: FloatArray, eps: float) -> bool:
+        """As those of the last solution."""
+        self._ceilings.begin_with(e if self._order is None else e[self._order], eps)
+        return True
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
@@ -207,9 +214,9 @@ class ActiveSet(SpatialMethod):
     ) -> Guess:
         """From the last solution with a floor, or from one without, found roughly if need be."""
         last = self._last
-        if start is not None and last is not None and last.e is not None:
-            old, new = last.problem.regularizer.eps, problem.regularizer.eps
-            guess = warm_start(problem, start, self._run, at_other_eps(last.e, old, new))
+        e = self._ceilings.multipliers(problem.regularizer.eps)
+        if start is not None and e is not None and (last is None or last.e is not None):
+            guess = warm_start(problem, start, self._run, e)
             if guess is not None:
                 return guess
         if last is None or last.e is not None:
@@ -278,8 +285,8 @@ class Ceilings:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
         u, slack = guess.u, guess.slack.copy()
         if problem.floor is not None:
-            self._e = at_other_eps(self._e, self._eps, problem.regularizer.eps)
-            self._eps = problem.regularizer.eps
+            known = self.multipliers(problem.regularizer.eps)
+            self.begin_with(self._e if known is None else known, problem.regularizer.eps)
         strikes = np.zeros(self._cost.n)
         # Ceilings that were screened already may stay, also somewhat off what they should be.
         high_enough = self._r >= u + slack / 4
@@ -296,7 +303,7 @@ class Ceilings:
                 if aim == tol or len(over) or result.error > _CEILING_TOL:
                     break
             if self._keep is not None:
-                self._keep(State(result.u, self._r, self._pairs))
+                self._keep(State(result.u, self._r, self._pairs, dual.e, self._eps))
             stuck = budget.left <= 0 or result.error > max(tol, _CEILING_TOL)
             if len(over) == 0 or stuck or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0)
@@ -312,6 +319,14 @@ class Ceilings:
             r = np.minimum(self._r, u + slack) if result.history else self._r.copy()
             r[over] = np.maximum(v, u[over]) + slack[over]
             self._move(r)
+
+    def begin_with(self, e: FloatArray, eps: float) -> None:
+        """Take multipliers of a solution at `eps` for the last ones."""
+        self._e, self._eps = e, eps
+
+    def multipliers(self, eps: float) -> FloatArray | None:
+        """The last multipliers, for another eps; None if there were none."""
+        return at_other_eps(self._e, self._eps, eps) if self._eps else None
 
     def resume(self, state: State) -> None:
         """Go on from ceilings and pairs that were found for the same points."""

@@ -21,11 +21,15 @@ _NEEDED = {"u", "r", "i", "j", "cost"}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the active set has found: potentials, ceilings, and the pairs below them."""
+    """What the active set has found: potentials, ceilings, and the pairs below them; with a floor
+    also its multipliers, and the eps at which they were found.
+    """
 
     u: FloatArray
     r: FloatArray
     pairs: Pairs
+    e: FloatArray | None = None
+    eps: float = 0.0
 
 
 class Checkpoint:
@@ -56,6 +60,8 @@ class Checkpoint:
             "j": state.pairs.j,
             "cost": state.pairs.cost,
         }
+        if state.e is not None:
+            arrays |= {"e": state.e, "eps": np.float64(state.eps)}
         try:
             with whole_file(self._path) as temporary, temporary.open("wb") as stream:
                 np.savez(stream, digest=digest(arrays), **arrays)
@@ -94,7 +100,8 @@ class Checkpoint:
         if not self._fits(arrays):
             raise self._refusal("holds what no run can have found")
         pairs = Pairs(arrays["i"], arrays["j"], arrays["cost"])
-        return State(arrays["u"], arrays["r"], pairs)
+        e, eps = arrays.get("e"), float(arrays.get("eps", 0.0))
+        return State(arrays["u"], arrays["r"], pairs, e, eps)
 
     def _fits(self, arrays: dict[str, Any]) -> bool:
         """Whether shapes, types and ranges are those of a state."""
@@ -107,7 +114,15 @@ class Checkpoint:
             return False
         numbers = np.isfinite(u).all() and np.isfinite(cost).all() and not np.isnan(r).any()
         places = not len(i) or (i.min() >= 0 and j.max() < self._n and bool((i <= j).all()))
-        return bool(numbers and places)
+        return bool(numbers and places) and self._fits_floor(arrays.get("e"), arrays.get("eps"))
+
+    def _fits_floor(self, e: Any, eps: Any) -> bool:
+        """Whether there are no multipliers, or some that a run can have found at an eps."""
+        if e is None or eps is None:
+            return e is None and eps is None
+        if e.dtype != np.float64 or e.shape != (self._n,) or eps.shape != ():
+            return False
+        return bool(((e >= 0) & (e < np.inf)).all() and 0 < eps < np.inf)
 
     def _refusal(self, problem: str) -> InvalidInputError:
         return InvalidInputError(

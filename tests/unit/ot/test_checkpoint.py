@@ -52,6 +52,11 @@ IMPOSSIBLE = {
     "rows that are no integers": lambda a: {"i": a["i"].astype(float)},
     "words for costs": lambda a: {"cost": a["cost"].astype(str)},
     "no costs": lambda a: {"cost": None},
+    "negative multipliers": lambda a: {"e": a["u"] - 9, "eps": np.float64(1)},
+    "a NaN in the multipliers": lambda a: {"e": np.full_like(a["u"], np.nan), "eps": np.float64(1)},
+    "too few multipliers": lambda a: {"e": np.ones(299), "eps": np.float64(1)},
+    "multipliers without an eps": lambda a: {"e": np.ones(300)},
+    "multipliers of no eps": lambda a: {"e": np.ones(300), "eps": np.float64(0)},
 }
 
 

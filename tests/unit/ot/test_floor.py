@@ -58,7 +58,6 @@ AGREE = {
     "two far clusters": far_clusters(300),
 }
 SOLVERS = ("newton", "active-set")
-WARM = ("newton",)  # begin with the multipliers of another result
 FAR_PAIRS = np.array([[0.0, 0.0], [1.0, 0.0], [100.0, 0.0], [101.0, 0.0]])
 
 
@@ -376,7 +375,7 @@ def test_any_potential_to_start_from_gives_the_same(solver):
 
 
 @pytest.mark.parametrize("arguments", [{"eps": 0.05, "min_neighbors": 6}, {"n_neighbors": 15}])
-@pytest.mark.parametrize("solver", WARM)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_result_to_start_from_saves_steps_for_it_has_the_multipliers(solver, arguments):
     X = outliers(400)
     a = sparrot.qot(X, solver=solver, **arguments)
@@ -629,6 +628,8 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
     b = sparrot.qot(X, 0.1, min_neighbors=6)
     assert abs(a.matrix - b.matrix).max() <= 1e-6
     assert a.check(X).floor_violation <= 1e-8
+    assert b.n_iter >= 5
+    assert sparrot.qot(X, **arguments).n_iter <= 1  # it has the multipliers
     c = sparrot.qot(X, 0.1, checkpoint=path)  # without a floor: the pairs serve that too
     assert abs(c.matrix - sparrot.qot(X, 0.1).matrix).max() <= 1e-6
 
