@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparrot._types import PointArray
 from sparrot._validation import as_array
-from sparrot.affinity._kinds import refusing_floors
 from sparrot.affinity._result import Affinity
 from sparrot.errors import InvalidInputError
 from sparrot.ot import twins
@@ -29,12 +28,6 @@ class AffinityEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     result_ : the `sparrot.Affinity`, with everything that is known about it.
     n_features_in_ : number of columns seen by `fit`.
     """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Estimators without floors say so, as their functions do."""
-        super().__init_subclass__(**options)
-        if "__init__" in vars(cls):
-            cls.__init__ = refusing_floors(cls.__init__, cls.__name__)  # type: ignore[method-assign]
 
     def _build(self, X: PointArray) -> Affinity:
         raise NotImplementedError

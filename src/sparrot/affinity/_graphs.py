@@ -17,7 +17,6 @@ from sparrot._validation import (
     require_transformer,
 )
 from sparrot.affinity._estimator import AffinityEstimator
-from sparrot.affinity._kinds import refusing_floors
 from sparrot.affinity._neighbors import nearest, nearest_of_graph
 from sparrot.affinity._result import Affinity
 from sparrot.affinity._transport import project
@@ -31,7 +30,6 @@ _FULL = 10.0  # sparse products for each entry of the result above which dense o
 _DENSE_POWER = 5000  # points up to which dense matrices are small
 
 
-@refusing_floors
 def knn(
     X: Any,
     k: int = 15,
@@ -75,7 +73,6 @@ def knn(
     return Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
 
 
-@refusing_floors
 def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> Affinity:
     """The dense kernel `exp(-C_ij / h)`, with the bandwidth h relative to the mean cost.
 
@@ -92,7 +89,6 @@ def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> 
     return Affinity("gaussian", kernel, unit, metric, hollow=False)
 
 
-@refusing_floors
 def epanechnikov(
     X: Any,
     bandwidth: float | None = None,
@@ -134,7 +130,6 @@ def epanechnikov(
     return Affinity("epanechnikov", matrix, cost.mean(), metric, hollow=False)
 
 
-@refusing_floors
 def gaussian_l2(
     X: Any,
     bandwidth: float = 1.0,
@@ -166,7 +161,6 @@ def gaussian_l2(
     return replace(projected, kind="gaussian_l2", mean_cost=kernel.mean_cost)
 
 
-@refusing_floors
 def magic(
     X: Any,
     k: int = 5,

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from sparrot.errors import InvalidInputError, literal
+from sparrot.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from sparrot.affinity._estimator import AffinityEstimator
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 AUTO = "auto"  # a floor that is chosen by `Scale.floor`
 FLOORS = ("min_neighbors", "n_neighbors")  # arguments that only QOT has
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def no_floor(name: str, value: Any, kind: str) -> InvalidInputError:
@@ -42,36 +39,6 @@ none; leave it out, or take QOT
         value=value,
         remedy=["leave it out", "take QOT"],
     )
-
-
-def refusing_floors(function: Callable[P, R], kind: str = "") -> Callable[P, R]:
-    """The same function (of a kind), which says why it does not take one of `FLOORS`.
-
-    Examples
-    --------
-    >>> refusing_floors(lambda X, min_neighbors: X, "a path")(3, n_neighbors=15)
-    Traceback (most recent call last):
-    sparrot.errors.InvalidInputError: n_neighbors chooses eps, and a path is told which; give \
-min_neighbors=15
-    """
-    known, name_of_kind = signature(function).parameters, kind or function.__name__
-    refused = [name for name in FLOORS if name not in known]
-
-    @wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in refused:
-            if name in kwargs and "min_neighbors" in known:
-                raise InvalidInputError(
-                    f"chooses eps, and {name_of_kind} is told which",
-                    parameter=name,
-                    value=kwargs[name],
-                    remedy=f"give {{min_neighbors={literal(kwargs[name])}}}",
-                )
-            if name in kwargs:
-                raise no_floor(name, kwargs[name], name_of_kind)
-        return function(*args, **kwargs)
-
-    return checked if refused else function
 
 
 def _by_perplexity(n: int) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from sparrot._validation import (
 )
 from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._kinds import AUTO, refusing_floors
+from sparrot.affinity._kinds import AUTO
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import Cost, costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run
@@ -207,7 +207,6 @@ def qot(
     )
 
 
-@refusing_floors
 def qot_path(
     X: Any,
     eps_grid: Iterable[float],
@@ -273,7 +272,6 @@ def qot_path(
     return affinities()
 
 
-@refusing_floors
 def project(
     K: Any,
     *,
@@ -325,7 +323,6 @@ def project(
     )
 
 
-@refusing_floors
 def eot(
     X: Any,
     eps: float | str | None = None,
@@ -396,7 +393,6 @@ def eot(
     )
 
 
-@refusing_floors
 def tsallis(
     X: Any,
     eps: float | str | None = None,
