@@ -218,7 +218,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "choice": (
         "metric", "solver", "search", "kind", "mode", "assign", "components", "method", "series",
-        "regularizer", "init",
+        "regularizer", "init", "reference",
     ),
     "flag": ("hollow", "copy", "header"),
     "thing": ("affinity", "to", "source", "adata", "summary", "results", "path"),

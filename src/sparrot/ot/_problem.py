@@ -6,6 +6,11 @@ r"""Regularized transport of points onto themselves: the problem, how to solve i
 With a dual potential u and scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+` the plan of a regularizer
 is :math:`g(s_{ij}) / m`, and u is optimal exactly when :math:`\sum_j g(s_{ij}) = m` for every i.
 The function g and the mass m are the regularizer's. Everything here is in units of the mean cost.
+
+Points may have weights :math:`w_i`, of mean one. The problem is then that of the measure
+:math:`\sum_i w_i \delta_{x_i}`: rows sum to :math:`w_i`, and the regularizer is that of densities
+with respect to :math:`w_i w_j`. The plan is :math:`w_i w_j\, g(s_{ij}) / m`, and u is optimal
+exactly when :math:`\sum_j w_j\, g(s_{ij}) = m` for every i.
 """
 
 from __future__ import annotations
@@ -204,17 +209,25 @@ class Problem(Generic[R]):
     hollow : whether the diagonal is forbidden.
     floor : (n,) the effective number of neighbors that each row must have at least, as a bound
         `|W_i|^2 <= 1 / k_i` (see `sparrot.ot._floor`); None for no bound.
+    weights : (n,) the weights of the points, positive and of mean one (about one for a part of the
+        points); None for equal ones.
     """
 
     cost: Cost
     regularizer: R
     hollow: bool = True
     floor: FloatArray | None = None
+    weights: FloatArray | None = None
 
     @property
     def n(self) -> int:
         """Number of points."""
         return self.cost.n
+
+    @property
+    def total(self) -> float:
+        """The weight of all points."""
+        return float(self.n if self.weights is None else self.weights.sum())
 
     @property
     def n_pairs(self) -> int:
@@ -232,8 +245,16 @@ class Problem(Generic[R]):
         return replace(self, regularizer=self.regularizer.with_mass(mass))
 
     def part(self, index: IntArray) -> Self:
-        """The same problem between some of the points, without a floor: they have fewer."""
-        return replace(self, cost=self.cost.take(index), floor=None)
+        """The same problem between some of the points, without a floor: they have fewer.
+
+        Of weights that are so large beside those of the part that a hollow problem might have no
+        solution, a part is taken: half of the points have the median or more, so that no point has
+        more than half of the weight.
+        """
+        weights = None if self.weights is None else self.weights[index]
+        if weights is not None:
+            weights = np.minimum(weights, len(index) / 4 * np.median(weights))
+        return replace(self, cost=self.cost.take(index), floor=None, weights=weights)
 
     def dense_cost(self) -> FloatArray:
         """The n x n matrix of costs, infinite where a pair is forbidden."""
@@ -273,7 +294,7 @@ class Certificate:
 
     Attributes
     ----------
-    marginal_error : `max_i |(W1)_i - 1|`.
+    marginal_error : `max_i |(W1)_i - 1|`, and with weights `max_i |(W1)_i / w_i - 1|`.
     violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C; infinite
         where it is not known, as for a result that did not converge.
     pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
@@ -354,11 +375,13 @@ class Method(ABC, Generic[R]):
     name : its name in the table of methods.
     solves : the regularizers of the problems that it solves.
     knows_floors : whether these may have a floor.
+    knows_weights : whether their points may have weights.
     """
 
     name: str
     solves: type
     knows_floors = False
+    knows_weights = False
 
     def __init__(self, problem: Problem[R], options: Options, run: Run) -> None:
         self._problem = problem
@@ -397,9 +420,11 @@ def number_of_pairs(n: int, hollow: bool) -> int:
     return n * (n - 1) // 2 if hollow else n * (n + 1) // 2
 
 
-def marginal_error(plan: Any) -> float:
-    """`max_i |(W1)_i - 1|`, or infinity where that is not a number."""
-    sums = plan.sum(axis=1)
+def marginal_error(plan: Any, weights: FloatArray | None = None) -> float:
+    """`max_i |(W1)_i / w_i - 1|`, or infinity where that is not a number."""
+    sums = np.asarray(plan.sum(axis=1)).ravel()
+    if weights is not None:
+        sums = sums / weights
     return float(np.abs(sums - 1).max()) if np.isfinite(sums).all() else float("inf")
 
 
