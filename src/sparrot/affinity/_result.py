@@ -178,7 +178,7 @@ class Affinity:
             raise InvalidInputError(
                 f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
             )
-        costs = _costs_anew(X, self.metric)
+        costs = _costs_anew(X, self.metric, self.q)
         found = [self._discrepancy(costs(rows), rows) for rows in row_blocks(n, n)]
         worst = float(np.max(found))  # NumPy's maximum, which keeps a NaN
         n_pairs = number_of_pairs(n, self.hollow)
@@ -261,11 +261,15 @@ def floor_errors(certificate: Certificate) -> str:
     )
 
 
-def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:
-    """Costs of some points with all of them, in the units of the data, by no code of `cost`."""
-    if metric in ("precomputed", "kernel"):
-        sign = -1.0 if metric == "kernel" else 1.0
-        return lambda rows: sign * X[rows].astype(np.float64)
+def _costs_anew(X: PointArray, metric: str, q: float) -> Callable[[slice], FloatArray]:
+    """Costs of some points with all of them, in the units of the data, by no code of `cost`.
+
+    Those of a kernel K are minus its q-logarithm, which but for a number is -K at q = 0.
+    """
+    if metric == "kernel":
+        return lambda rows: _minus_log(X[rows].astype(np.float64), q)
+    if metric == "precomputed":
+        return lambda rows: X[rows].astype(np.float64)
     if metric == "sqeuclidean":
         return lambda rows: cdist(X[rows], X, "sqeuclidean") / 2
     if metric == "cosine":
@@ -273,6 +277,13 @@ def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:
         return lambda rows: cdist(Y[rows], Y, "cosine")
     D = np.asarray(pairwise_distances(X, metric=metric), dtype=np.float64)
     return lambda rows: (D[rows] + D[:, rows].T) / 2
+
+
+def _minus_log(K: FloatArray, q: float) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if q == 0:
+            return -K
+        return -np.log(K) if q == 1 else (1 - K ** (1 - q)) / (1 - q)
 
 
 def require_affinity(affinity: Any) -> None:

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, PointArray
@@ -51,7 +52,7 @@ from sparrot.affinity._kinds import AUTO, refusing_floors
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import Cost, costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run
-from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot import (
     SEARCHES,
     SOLVERS,
@@ -65,6 +66,8 @@ from sparrot.ot import (
     Scale,
     Start,
     TsallisRegularizer,
+    as_q,
+    log_q,
     new_entropic_rows,
     new_floor_rows,
     new_rows,
@@ -308,6 +311,7 @@ def qot_path(
 @refusing_floors
 def project(
     K: Any,
+    q: float = 0.0,
     *,
     min_neighbors: Any = None,
     hollow: bool = True,
@@ -317,16 +321,24 @@ def project(
     n_jobs: int | None = None,
     progress: bool | ProgressCallback | None = None,
 ) -> Affinity:
-    """Project any symmetric matrix onto the (hollow) symmetric bistochastic matrices.
+    r"""Project any symmetric matrix onto the (hollow) symmetric bistochastic matrices.
 
     The Frobenius projection: the minimizer of `|A - K|_F` over `A >= 0, A = A', A1 = 1` and, if
     `hollow`, `diag A = 0`. The solution is `W_ij = [u_i + u_j + K_ij]_+`, divided by
     `1 + (e_i + e_j) / 2` with the `row_eps` e of a floor.
 
+    With `q=1` it is the projection of a nonnegative K under the divergence of Kullback and Leibler,
+    :math:`W = \mathrm{diag}(s)\, K\, \mathrm{diag}(s)` with :math:`s_i = e^{u_i}`: the symmetric
+    scaling of Sinkhorn. It does not change with multiplicative noise :math:`K_{ij} d_i d_j`, as the
+    other does not with :math:`K_{ij} + d_i + d_j`. In between it is the projection under
+    `sparrot.bregman_divergence`, :math:`W_{ij} = \exp_q(\log_q K_{ij} + u_i + u_j)`.
+
     Parameters
     ----------
-    K : (n, n) symmetric matrix, for example a kernel; never modified.
-    min_neighbors, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`.
+    K : (n, n) symmetric matrix, for example a kernel; never modified. Nonnegative if q > 0.
+    q : 0 <= q <= 1: the divergence.
+    min_neighbors, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`; floors at q = 0
+        only.
 
     Returns
     -------
@@ -341,11 +353,36 @@ def project(
     array([[0. , 0.5, 0.5],
            [0.5, 0. , 0.5],
            [0.5, 0.5, 0. ]])
+    >>> K = np.exp(-np.square(np.arange(4.0)[:, None] - np.arange(4)))
+    >>> a = sparrot.project(K, q=1)
+    >>> s = np.exp(a.potential)
+    >>> bool(np.allclose(a.matrix, s[:, None] * (K - np.eye(4)) * s))
+    True
     """
+    kernel, q = as_points(K, "kernel", "K"), as_q(q)
+    regularizer: Regularizer = QuadraticRegularizer()
+    if q > 0:
+        if min_neighbors is not None:
+            raise InvalidInputError(
+                "is for q = 0 alone",
+                parameter="min_neighbors",
+                value=min_neighbors,
+                remedy="leave it out",
+            )
+        if (kernel < 0).any():
+            raise InvalidInputError(
+                f"must not be negative for q > 0, got entries down to {kernel.min():.3g}",
+                parameter="K",
+                remedy="take {q=0}, the Frobenius projection",
+            )
+        if q == 1:
+            _require_scaling(kernel, as_flag(hollow, "hollow"))
+        kernel = log_q(kernel, q)
+        regularizer = EntropicRegularizer() if q == 1 else TsallisRegularizer(q=q)
     return _solve(
-        as_points(K, "kernel", "K"),
+        kernel,
         "projection",
-        QuadraticRegularizer(),
+        regularizer,
         Scale(eps=1.0),
         as_options(solver, tol, max_iter),
         metric="kernel",
@@ -355,6 +392,42 @@ def project(
         progress=progress,
         warn=False,
     )
+
+
+def _require_scaling(K: PointArray, hollow: bool) -> None:
+    """Raise unless some diagonal matrix s makes s K s bistochastic.
+
+    There is one if and only if K has total support (Sinkhorn and Knopp): each of its positive
+    entries lies on a permutation of positive ones. Given one permutation p, the entry (i, j) does
+    where i and the row whose place in p is j are in one cycle of the graph of all entries.
+    """
+    graph = K > 0
+    if hollow:
+        graph &= ~np.eye(len(K), dtype=bool)
+    if graph.sum() == graph.size - hollow * len(K):
+        return
+    place = maximum_bipartite_matching(csr_array(graph), perm_type="column")
+    remedy = ["add a small number to all its entries", "take {q=0}, the Frobenius projection"]
+    if (place < 0).any():
+        raise InvalidInputError(
+            "has so many zeros that no bistochastic matrix has them too: row "
+            f"{int(np.argmin(place))} is left without a partner",
+            parameter="K",
+            remedy=remedy,
+        )
+    row = np.argsort(place)  # that has a column for its place
+    i, j = np.nonzero(graph)
+    links = csr_array((np.ones(len(i)), (i, row[j])), shape=K.shape)
+    cycle = connected_components(links, directed=True, connection="strong")[1]
+    outside = np.flatnonzero(cycle[i] != cycle[row[j]])
+    if len(outside):
+        raise InvalidInputError(
+            f"has {counted(len(outside), 'entry', 'entries')}, such as "
+            f"({i[outside[0]]}, {j[outside[0]]}), that must vanish in every bistochastic matrix "
+            "with its zeros, and no scaling makes them do so",
+            parameter="K",
+            remedy=["set them to zero", *remedy],
+        )
 
 
 @refusing_floors

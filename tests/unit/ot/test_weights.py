@@ -94,7 +94,7 @@ def test_a_quadratic_program_finds_the_same_plan_between_two_measures():
     P = cp.Variable(C.shape, nonneg=True)
     density = cp.multiply(P, 1 / np.sqrt(np.outer(a, b)))
     objective = cp.Minimize(cp.sum(cp.multiply(C, P)) + 0.15 * cp.sum_squares(density))
-    cp.Problem(objective, [cp.sum(P, axis=1) == a, cp.sum(P, axis=0) == b]).solve("CLARABEL")
+    cp.Problem(objective, [cp.sum(P, axis=1) == a, cp.sum(P, axis=0) == b]).solve(solver="CLARABEL")
     ours = sparrot.transport(a, b, C, 0.3, reference="product").matrix.toarray()
     assert np.abs(ours - P.value).max() <= 1e-5
 
