@@ -133,6 +133,13 @@ def expected_neighbors(eps: float, n: int, dimension: int, volume: float) -> flo
     (67, 66)
     """
     level = potential_level(eps, n, dimension, volume)
+    if level == 0:
+        raise InvalidInputError(
+            f"or volume is so small, {eps:.3g} and {volume:.3g}, that the level underflows",
+            parameter="eps",
+            value=eps,
+            remedy="rescale the points",
+        )
     return (dimension + 2) * eps / (2 * level)
 
 
@@ -398,7 +405,8 @@ def davis_kahan_bound(W: Any, A: Any, k: int) -> float:
     distance, gap = np.linalg.norm(W / size - A / size), values[k - 1] - values[k]
     if distance == 0:
         return 0.0
-    return float(2 * distance / gap) if gap > 0 else float("inf")
+    with np.errstate(over="ignore"):
+        return float(2 * distance / gap) if gap > 0 else float("inf")
 
 
 def barenblatt(r: Any, t: float, dimension: int, *, mass: float = 1.0) -> FloatArray:
