@@ -66,6 +66,10 @@ from .layout import (
 from .ot import (
     Certificate as Certificate,
     Coupling as Coupling,
+    bregman_divergence as bregman_divergence,
+    exp_q as exp_q,
+    fenchel_young_loss as fenchel_young_loss,
+    log_q as log_q,
     transport as transport,
 )
 from .spectral import (

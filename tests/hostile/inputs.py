@@ -131,6 +131,17 @@ GOOD: dict[str, Callable[[], Any]] = {
     "L": lambda: sparrot.spectral.laplacian(good_affinity()),
     "F": lambda: X,
     "k": lambda: 2,
+    "q": lambda: 0.5,
+    "bregman_divergence.A": lambda: C,
+    "bregman_divergence.B": lambda: C.T + 1,
+    "fenchel_young_loss.Y": lambda: -C,
+    "fenchel_young_loss.A": lambda: C,
+    "davis_kahan_bound.W": lambda: C,
+    "davis_kahan_bound.A": lambda: -C,
+    "second_form": lambda: np.ones((2, 2, 1)),
+    "value": lambda: 1.0,
+    "laplacian": lambda: -4.0,
+    "radius": lambda: 0.1,
     "eps": lambda: 1.0,
     "eps_grid": lambda: [1.0, 0.5],
     "a": lambda: MASS,
@@ -200,7 +211,7 @@ SMALL: dict[str, dict[str, Any]] = {
 _NAMES: dict[str, tuple[str, ...]] = {
     "matrix": (
         "X", "W", "K", "C", "Y", "V", "A", "B", "L", "F", "kernel", "measures", "gradient",
-        "hessian", "tangent", "curvature",
+        "hessian", "tangent", "curvature", "second_form",
     ),
     "vector": (
         "a", "b", "mu", "nu", "weights", "potential", "r", "g", "x", "y", "u", "values", "known",
@@ -209,7 +220,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "number": (
         "eps", "perplexity", "tol", "bandwidth", "decay", "q", "alpha", "drop", "span", "level",
         "volume", "mass", "t", "lazy", "min_dist", "spread", "learning_rate", "radius",
-        "max_memory",
+        "max_memory", "value", "laplacian", "scalar_curvature", "omega",
     ),
     "count": (
         "n_components", "k", "k_max", "n_neighbors", "n_clusters", "max_clusters", "max_iter",
@@ -218,7 +229,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "choice": (
         "metric", "solver", "search", "kind", "mode", "assign", "components", "method", "series",
-        "regularizer", "init",
+        "regularizer", "init", "reference",
     ),
     "flag": ("hollow", "copy", "header"),
     "thing": ("affinity", "to", "source", "adata", "summary", "results", "path"),

@@ -54,6 +54,8 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
         record["eps"] = affinity.eps
     if affinity.row_eps is not None:
         record |= {"row_eps": affinity.row_eps, "min_neighbors": affinity.min_neighbors}
+    if affinity.weights is not None:
+        record["weights"] = affinity.weights
     if affinity.certificate is not None:
         names = (*_CERTIFICATE, *_LATER)
         record |= {name: getattr(affinity.certificate, name) for name in names}
@@ -93,6 +95,9 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
 
 def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: str) -> Affinity:
     n, known = int(record["n"]), all(name in record for name in _CERTIFICATE)
+    weights = _vector(record.get("weights"), n, source, "weights")
+    if weights is not None and not ((weights > 0) & (weights < np.inf)).all():
+        raise InvalidInputError(f"{source} has weights that are not positive", remedy=_ANEW)
     return Affinity(
         kind=str(record["kind"]),
         matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
@@ -104,7 +109,8 @@ def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: st
         eps=float(record["eps"]) if "eps" in record else None,
         q=float(record["q"]),
         shift=float(record["shift"]),
-        certificate=_still_true(_certificate(record), matrix, source) if known else None,
+        weights=weights,
+        certificate=_still_true(_certificate(record), matrix, weights, source) if known else None,
         history=tuple(float(error) for error in np.atleast_1d(record["history"])),
         hollow=bool(record["hollow"]),
         solver=str(record["solver"]),
@@ -170,6 +176,8 @@ def require_rows(record: Mapping[str, Any], matrix: Any, source: str) -> None:
     """
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     n, now = int(record["n"]), len(sums)
+    if "weights" in record and now == n:
+        sums = sums / record["weights"]
     short = np.count_nonzero(np.abs(sums - 1) > max(LOST, float(record.get("marginal_error", 0))))
     if now != n and short:
         raise InvalidInputError(
@@ -213,15 +221,18 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
     )
 
 
-def _still_true(certificate: Certificate, matrix: Any, source: str) -> Certificate:
+def _still_true(
+    certificate: Certificate, matrix: Any, weights: FloatArray | None, source: str
+) -> Certificate:
     """The certificate, if the matrix still has the row sums that it states; else a warning."""
-    error, allowed = marginal_error(matrix), certificate.marginal_error + _ROUNDING
+    error, allowed = marginal_error(matrix, weights), certificate.marginal_error + _ROUNDING
     if error <= allowed:
         return certificate
     warn(
         AffinityWarning(
             f"the matrix of {source} was changed after it was made: its row sums now differ from "
-            f"one by up to {error:.1e} ({_what_changed(matrix, allowed)}), and its certificate no "
+            f"{'one' if weights is None else 'its weights, relative to these,'} by up to "
+            f"{error:.1e} ({_what_changed(matrix, allowed, weights)}), and its certificate no "
             "longer holds",
             remedy="build it anew if that matters",
         )
@@ -229,10 +240,10 @@ def _still_true(certificate: Certificate, matrix: Any, source: str) -> Certifica
     return Certificate(error, np.inf, 0, exact=False)
 
 
-def _what_changed(matrix: Any, allowed: float) -> str:
+def _what_changed(matrix: Any, allowed: float, weights: FloatArray | None) -> str:
     """The likely cause: small weights that are now stored zeros, or something else."""
     W = csr_array(matrix)
-    off = np.abs(W.sum(axis=1) - 1)
+    off = np.abs(W.sum(axis=1) / (1.0 if weights is None else weights) - 1)
     i = int(off.argmax())
     zeros = np.count_nonzero(W.data[W.indptr[i] : W.indptr[i + 1]] == 0)
     if off[i] <= allowed + zeros * W.data[W.data > 0].min(initial=1.0):

@@ -214,6 +214,10 @@ def resume(affinity: Affinity, X: Any) -> TransportEstimator:
             parameter="affinity",
             remedy=f"pass one of {', '.join(kinds(transport=True))}",
         )
+    if affinity.weights is not None:
+        raise InvalidInputError(
+            "of points with weights has no rows for new points", parameter="affinity"
+        )
     model = estimator(**estimator._parameters_of(affinity))
     points = validated(model, X, reset=True)
     n = affinity.matrix.shape[0]

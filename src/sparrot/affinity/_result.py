@@ -73,6 +73,8 @@ class Affinity:
     history : the marginal error before each Newton step (or round of projections), last solve; with
         a floor, the largest of the errors of its certificate.
     hollow : whether the diagonal is constrained to zero.
+    weights : (n,) the weights w of the points, to which the rows of the matrix sum: it is
+        `w_i w_j [u_i + u_j - C_ij]_+ / eps`, and means are weighted too; None for equal weights.
     solver : the solver that ran.
     n_solves : how many problems were solved to find eps.
     """
@@ -92,6 +94,7 @@ class Affinity:
     row_eps: FloatArray | None = None
     min_neighbors: FloatArray | None = None
     shift: float = 0.0
+    weights: FloatArray | None = None
 
     @property
     def n_iter(self) -> int:
@@ -175,11 +178,14 @@ class Affinity:
             raise InvalidInputError(
                 f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
             )
-        costs = _costs_anew(X, self.metric)
+        costs = _costs_anew(X, self.metric, self.q)
         found = [self._discrepancy(costs(rows), rows) for rows in row_blocks(n, n)]
         worst = float(np.max(found))  # NumPy's maximum, which keeps a NaN
         n_pairs = number_of_pairs(n, self.hollow)
         sums = np.asarray(self.matrix.sum(axis=1)).ravel()
+        if self.weights is not None:
+            with np.errstate(divide="ignore"):  # weights of zero are refused with the violation
+                sums = sums / self.weights
         certificate = Certificate(float(np.abs(sums - 1).max()), worst, n_pairs, exact=True)
         if self.row_eps is None and self.min_neighbors is None:
             return certificate
@@ -202,7 +208,8 @@ class Affinity:
         assert self.potential is not None
         assert self.eps is not None
         u, eps, q = self.potential + self.shift, self.eps, self.q
-        if not (0 < eps < np.inf and np.isfinite(u).all()):
+        w = np.ones_like(u) if self.weights is None else self.weights
+        if not (0 < eps < np.inf and np.isfinite(u).all() and ((w > 0) & (w < np.inf)).all()):
             return np.inf  # there is no such problem, or no such potential
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         if self.metric not in ("precomputed", "kernel"):
@@ -219,6 +226,8 @@ class Affinity:
             expected[own] = 0.0
         block = self.matrix[rows]
         block = block.toarray() if hasattr(block, "toarray") else block
+        if self.weights is not None:
+            block = block / w[rows, None] / w
         return float(eps * np.abs(expected - block).max())
 
     def __repr__(self) -> str:
@@ -252,11 +261,15 @@ def floor_errors(certificate: Certificate) -> str:
     )
 
 
-def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:
-    """Costs of some points with all of them, in the units of the data, by no code of `cost`."""
-    if metric in ("precomputed", "kernel"):
-        sign = -1.0 if metric == "kernel" else 1.0
-        return lambda rows: sign * X[rows].astype(np.float64)
+def _costs_anew(X: PointArray, metric: str, q: float) -> Callable[[slice], FloatArray]:
+    """Costs of some points with all of them, in the units of the data, by no code of `cost`.
+
+    Those of a kernel K are minus its q-logarithm, which but for a number is -K at q = 0.
+    """
+    if metric == "kernel":
+        return lambda rows: _minus_log(X[rows].astype(np.float64), q)
+    if metric == "precomputed":
+        return lambda rows: X[rows].astype(np.float64)
     if metric == "sqeuclidean":
         return lambda rows: cdist(X[rows], X, "sqeuclidean") / 2
     if metric == "cosine":
@@ -264,6 +277,13 @@ def _costs_anew(X: PointArray, metric: str) -> Callable[[slice], FloatArray]:
         return lambda rows: cdist(Y[rows], Y, "cosine")
     D = np.asarray(pairwise_distances(X, metric=metric), dtype=np.float64)
     return lambda rows: (D[rows] + D[:, rows].T) / 2
+
+
+def _minus_log(K: FloatArray, q: float) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if q == 0:
+            return -K
+        return -np.log(K) if q == 1 else (1 - K ** (1 - q)) / (1 - q)
 
 
 def require_affinity(affinity: Any) -> None:
@@ -277,23 +297,33 @@ def require_affinity(affinity: Any) -> None:
         )
 
 
-def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -> Affinity:
-    """From a solution in units of the mean cost to the units of the data."""
+def affinity_of(
+    solution: Solution,
+    kind: str,
+    metric: str,
+    n_solves: int = 1,
+    weights: FloatArray | None = None,
+) -> Affinity:
+    """From a solution in units of the mean cost, and of the mean weight, to those of the data."""
     problem, certificate = solution.problem, solution.certificate
-    unit, regularizer = problem.cost.unit, problem.regularizer
+    unit, regularizer, mean_weight = problem.cost.unit, problem.regularizer, 1.0
+    mean_cost = problem.cost.mean()
+    if weights is not None:
+        mean_weight = float(weights.mean())
+        mean_cost = unit * problem.cost.mean_under(weights)
     with np.errstate(over="ignore"):
         potential = unit * (solution.u - regularizer.shift)
         row_eps = None if solution.e is None else unit * solution.e
-    eps, shift = unit * regularizer.eps, unit * regularizer.shift
+        eps, shift = unit * regularizer.eps * mean_weight, unit * regularizer.shift
     _require_finite(eps, shift, potential, row_eps)
     floor = None if problem.floor is None else problem.floor.copy()
-    for vector in (potential, row_eps, floor):
+    for vector in (potential, row_eps, floor, weights):
         if vector is not None:
             vector.flags.writeable = False
     return Affinity(
         kind=kind,
-        matrix=solution.plan,
-        mean_cost=problem.cost.mean(),
+        matrix=solution.plan if weights is None else solution.plan * mean_weight,
+        mean_cost=mean_cost,
         metric=metric,
         potential=potential,
         eps=eps,
@@ -301,7 +331,7 @@ def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -
         shift=shift,
         certificate=replace(
             certificate,
-            marginal_error=marginal_error(solution.plan),
+            marginal_error=marginal_error(solution.plan, problem.weights),
             violation=unit * certificate.violation,
         ),
         history=solution.history,
@@ -310,6 +340,7 @@ def affinity_of(solution: Solution, kind: str, metric: str, n_solves: int = 1) -
         n_solves=n_solves,
         row_eps=row_eps,
         min_neighbors=floor,
+        weights=weights,
     )
 
 

@@ -19,12 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, PointArray
@@ -41,6 +43,7 @@ from sparrot._validation import (
     as_public_metric,
     as_real,
     as_tolerance,
+    as_weights,
     require_transformer,
 )
 from sparrot.affinity._diagnostics import warn_if_poor
@@ -49,7 +52,7 @@ from sparrot.affinity._kinds import AUTO
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import Cost, costs_to, make_cost
 from sparrot.engine import ProgressCallback, Run
-from sparrot.errors import InvalidInputError, NotConvergedError
+from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot import (
     SEARCHES,
     SOLVERS,
@@ -63,6 +66,8 @@ from sparrot.ot import (
     Scale,
     Start,
     TsallisRegularizer,
+    as_q,
+    log_q,
     new_entropic_rows,
     new_floor_rows,
     new_rows,
@@ -77,6 +82,7 @@ def qot(
     perplexity: float | None = None,
     n_neighbors: float | None = None,
     min_neighbors: Any = None,
+    weights: Any = None,
     metric: str = "sqeuclidean",
     hollow: bool = True,
     solver: str = "auto",
@@ -112,6 +118,9 @@ def qot(
         line, for 5, or half the perplexity or half the number of other points where that is less
         (no floor with `n_neighbors`, which is one itself, nor with `eps="connected"`, which would
         then be any eps).
+    weights : (n,) positive weights of the points, such as the numbers of points that each stands
+        for; rows then sum to the weights. See the notes. Not with floors, nor in an approximate
+        search. With `hollow` no point may weigh more than all others together.
     metric : `"sqeuclidean"` for :math:`C = |x - y|^2/2`, `"cosine"` for :math:`C = 1 - \cos`,
         `"precomputed"` for a symmetric cost matrix, or the name of any distance of scikit-learn
         (then C is that distance). All but the first two need an n x n matrix. So `"euclidean"` is
@@ -167,6 +176,22 @@ def qot(
     which is zero where a row has more neighbors than its floor,
     :math:`W_{ij} = [u_i + u_j - C_{ij}]_+ / (\varepsilon + (e_i + e_j) / 2)`.
 
+    With weights :math:`w_i` the problem is that of :math:`\mu = \sum_i w_i \delta_{x_i}`, with the
+    squared norm of the density of A in :math:`L^2(\mu \otimes \mu)`:
+
+    .. math:: \min \Bigl\{ \langle C, A \rangle + \tfrac{\varepsilon}{2} \sum_{ij}
+              \frac{A_{ij}^2}{w_i w_j} : A \ge 0,\ A = A^\top,\ A \mathbf 1 = w \Bigr\}
+
+    (and :math:`\mathrm{diag}\, A = 0`). The solution is
+    :math:`W_{ij} = w_i w_j [u_i + u_j - C_{ij}]_+ / \varepsilon`, and u is optimal exactly when
+    :math:`\sum_j w_j [u_i + u_j - C_{ij}]_+ = \varepsilon` for every i. So a point of weight 2 is
+    the same as two equal points of weight 1: where each point stands for :math:`w_i` copies, W has
+    the sums of their affinities. Without `hollow` that is exact; with it, copies of one point have
+    no affinity to each other. eps is relative to the weighted mean of the costs. Only the ratio of
+    eps and the sum of the weights matters to the potential: weights that sum to one instead of n
+    want an eps n times smaller, or a `perplexity` (that of the rows of W, a number of points and
+    not of copies).
+
     Examples
     --------
     >>> import numpy as np, sparrot
@@ -190,6 +215,15 @@ def qot(
     >>> d = c.eps + (c.row_eps[0] + c.row_eps[1]) / 2
     >>> bool(np.isclose(c.matrix[0, 1], max(0, c.potential[0] + c.potential[1] - C) / d))
     True
+
+    Each of 50 points in the place of four copies, or three:
+
+    >>> w = np.where(np.arange(50) < 25, 4.0, 3.0)
+    >>> coarse = sparrot.qot(X[:50], 0.1, weights=w, hollow=False)
+    >>> fine = sparrot.qot(np.repeat(X[:50], w.astype(int), axis=0), 0.1, hollow=False)
+    >>> S = np.repeat(np.eye(50), w.astype(int), axis=0)
+    >>> bool(np.allclose(S.T @ fine.matrix.toarray() @ S, coarse.matrix.toarray()))
+    True
     """
     return _solve(
         as_points(X, as_public_metric(metric)),
@@ -200,6 +234,7 @@ def qot(
         metric=metric,
         hollow=hollow,
         min_neighbors=min_neighbors,
+        weights=weights,
         potential=potential,
         n_jobs=n_jobs,
         max_memory=max_memory,
@@ -274,6 +309,7 @@ def qot_path(
 
 def project(
     K: Any,
+    q: float = 0.0,
     *,
     min_neighbors: Any = None,
     hollow: bool = True,
@@ -283,16 +319,24 @@ def project(
     n_jobs: int | None = None,
     progress: bool | ProgressCallback | None = None,
 ) -> Affinity:
-    """Project any symmetric matrix onto the (hollow) symmetric bistochastic matrices.
+    r"""Project any symmetric matrix onto the (hollow) symmetric bistochastic matrices.
 
     The Frobenius projection: the minimizer of `|A - K|_F` over `A >= 0, A = A', A1 = 1` and, if
     `hollow`, `diag A = 0`. The solution is `W_ij = [u_i + u_j + K_ij]_+`, divided by
     `1 + (e_i + e_j) / 2` with the `row_eps` e of a floor.
 
+    With `q=1` it is the projection of a nonnegative K under the divergence of Kullback and Leibler,
+    :math:`W = \mathrm{diag}(s)\, K\, \mathrm{diag}(s)` with :math:`s_i = e^{u_i}`: the symmetric
+    scaling of Sinkhorn. It does not change with multiplicative noise :math:`K_{ij} d_i d_j`, as the
+    other does not with :math:`K_{ij} + d_i + d_j`. In between it is the projection under
+    `sparrot.bregman_divergence`, :math:`W_{ij} = \exp_q(\log_q K_{ij} + u_i + u_j)`.
+
     Parameters
     ----------
-    K : (n, n) symmetric matrix, for example a kernel; never modified.
-    min_neighbors, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`.
+    K : (n, n) symmetric matrix, for example a kernel; never modified. Nonnegative if q > 0.
+    q : 0 <= q <= 1: the divergence.
+    min_neighbors, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`; floors at q = 0
+        only.
 
     Returns
     -------
@@ -307,11 +351,36 @@ def project(
     array([[0. , 0.5, 0.5],
            [0.5, 0. , 0.5],
            [0.5, 0.5, 0. ]])
+    >>> K = np.exp(-np.square(np.arange(4.0)[:, None] - np.arange(4)))
+    >>> a = sparrot.project(K, q=1)
+    >>> s = np.exp(a.potential)
+    >>> bool(np.allclose(a.matrix, s[:, None] * (K - np.eye(4)) * s))
+    True
     """
+    kernel, q = as_points(K, "kernel", "K"), as_q(q)
+    regularizer: Regularizer = QuadraticRegularizer()
+    if q > 0:
+        if min_neighbors is not None:
+            raise InvalidInputError(
+                "is for q = 0 alone",
+                parameter="min_neighbors",
+                value=min_neighbors,
+                remedy="leave it out",
+            )
+        if (kernel < 0).any():
+            raise InvalidInputError(
+                f"must not be negative for q > 0, got entries down to {kernel.min():.3g}",
+                parameter="K",
+                remedy="take {q=0}, the Frobenius projection",
+            )
+        if q == 1:
+            _require_scaling(kernel, as_flag(hollow, "hollow"))
+        kernel = log_q(kernel, q)
+        regularizer = EntropicRegularizer() if q == 1 else TsallisRegularizer(q=q)
     return _solve(
-        as_points(K, "kernel", "K"),
+        kernel,
         "projection",
-        QuadraticRegularizer(),
+        regularizer,
         Scale(eps=1.0),
         as_options(solver, tol, max_iter),
         metric="kernel",
@@ -321,6 +390,42 @@ def project(
         progress=progress,
         warn=False,
     )
+
+
+def _require_scaling(K: PointArray, hollow: bool) -> None:
+    """Raise unless some diagonal matrix s makes s K s bistochastic.
+
+    There is one if and only if K has total support (Sinkhorn and Knopp): each of its positive
+    entries lies on a permutation of positive ones. Given one permutation p, the entry (i, j) does
+    where i and the row whose place in p is j are in one cycle of the graph of all entries.
+    """
+    graph = K > 0
+    if hollow:
+        graph &= ~np.eye(len(K), dtype=bool)
+    if graph.sum() == graph.size - hollow * len(K):
+        return
+    place = maximum_bipartite_matching(csr_array(graph), perm_type="column")
+    remedy = ["add a small number to all its entries", "take {q=0}, the Frobenius projection"]
+    if (place < 0).any():
+        raise InvalidInputError(
+            "has so many zeros that no bistochastic matrix has them too: row "
+            f"{int(np.argmin(place))} is left without a partner",
+            parameter="K",
+            remedy=remedy,
+        )
+    row = np.argsort(place)  # that has a column for its place
+    i, j = np.nonzero(graph)
+    links = csr_array((np.ones(len(i)), (i, row[j])), shape=K.shape)
+    cycle = connected_components(links, directed=True, connection="strong")[1]
+    outside = np.flatnonzero(cycle[i] != cycle[row[j]])
+    if len(outside):
+        raise InvalidInputError(
+            f"has {counted(len(outside), 'entry', 'entries')}, such as "
+            f"({i[outside[0]]}, {j[outside[0]]}), that must vanish in every bistochastic matrix "
+            "with its zeros, and no scaling makes them do so",
+            parameter="K",
+            remedy=["set them to zero", *remedy],
+        )
 
 
 def eot(
@@ -456,6 +561,7 @@ def _solve(
     metric: str,
     hollow: Any,
     min_neighbors: Any = None,
+    weights: Any = None,
     potential: Any = None,
     n_jobs: int | None = None,
     max_memory: Any = None,
@@ -463,21 +569,28 @@ def _solve(
     warn: bool = True,
 ) -> Affinity:
     """The core of all of them: make the cost, find eps, solve, and go back to the data's units."""
-    with Run(n_jobs, as_max_memory(max_memory), progress) as run, _results_of(kind, metric):
+    hollow = as_flag(hollow, "hollow")
+    weights = as_point_weights(weights, len(points), hollow)
+    with (
+        Run(n_jobs, as_max_memory(max_memory), progress) as run,
+        _results_of(kind, metric, weights),
+    ):
         cost = make_cost(points, metric)
         start = None if potential is None else as_start(potential, cost)
-        hollow = as_flag(hollow, "hollow")
         floor = as_floor(min_neighbors, cost.n, hollow, scale)
-        path = EpsilonPath(Problem(cost, regularizer, hollow, floor), options, run, start)
-        if scale.eps is not None:
-            solution = path.at(scale.eps)
+        problem, eps = Problem(cost, regularizer, hollow, floor), scale.eps
+        if weights is not None:
+            problem, eps = _weighted(problem, weights, eps)
+        path = EpsilonPath(problem, options, run, start)
+        if eps is not None:
+            solution = path.at(eps)
         elif scale.perplexity is not None:
             solution = path.with_perplexity(scale.perplexity)
         elif scale.n_neighbors is not None:
             solution = path.with_neighbors(scale.n_neighbors)
         else:
             solution = path.connected()
-        affinity = affinity_of(solution, kind, metric, path.n_solves)
+        affinity = affinity_of(solution, kind, metric, path.n_solves, weights)
     if warn:
         warn_if_poor(affinity, cost, given_eps=scale.eps is not None)
     return affinity
@@ -494,13 +607,29 @@ def as_start(potential: Any, cost: Cost) -> Start:
     return Start(u, np.maximum(e, 0) / cost.unit, potential.eps / cost.unit)
 
 
+def _weighted(
+    problem: Problem[Regularizer], weights: FloatArray, eps: float | None
+) -> tuple[Problem[Regularizer], float | None]:
+    """The problem with weights of mean one, and the eps of it that is one of given weights."""
+    if problem.floor is not None:
+        raise InvalidInputError(
+            "has no solution together with a floor on neighbors here",
+            parameter="weights",
+            remedy="leave out {weights}, or {min_neighbors} and {n_neighbors}",
+        )
+    mean = float(weights.mean())
+    if eps is not None:
+        eps *= problem.cost.mean_under(weights) / mean
+    return replace(problem, weights=weights / mean), eps
+
+
 @contextmanager
-def _results_of(kind: str, metric: str) -> Iterator[None]:
+def _results_of(kind: str, metric: str, weights: FloatArray | None = None) -> Iterator[None]:
     """Let the error of a solve that did not converge carry an affinity, as the function returns."""
     try:
         yield
     except NotConvergedError as error:
-        affinity = affinity_of(error.result, kind, metric)
+        affinity = affinity_of(error.result, kind, metric, weights=weights)
         raise NotConvergedError(error.problem, affinity, remedy=error.remedies) from None
 
 
@@ -569,6 +698,37 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
             remedy="leave out one of them",
         )
     return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
+
+
+def as_point_weights(value: Any, n: int, hollow: bool) -> FloatArray | None:
+    """Positive weights of n points for which there is a plan; None for equal ones.
+
+    Examples
+    --------
+    >>> as_point_weights([1, 2, 3], 3, True)
+    array([1., 2., 3.])
+    """
+    if value is None:
+        return None
+    weights = as_weights(value, n, "weights")
+    zero = np.flatnonzero(weights == 0)
+    if len(zero):
+        raise InvalidInputError(
+            f"must be positive, but that of point {zero[0]} is zero",
+            parameter="weights",
+            value=0.0,
+            remedy="drop the points without weight",
+        )
+    heaviest, total = int(weights.argmax()), weights.sum()
+    if hollow and 2 * weights[heaviest] > total * (1 + 1e-12):
+        raise InvalidInputError(
+            f"leave no solution without self-loops: point {heaviest} has "
+            f"{weights[heaviest] / total:.0%} of all weight, and the others can take less",
+            parameter="weights",
+            value=weights[heaviest],
+            remedy=["lower its weight", "use {hollow=False}"],
+        )
+    return weights
 
 
 def as_options(

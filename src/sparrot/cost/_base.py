@@ -25,6 +25,7 @@ FLOAT32_ROUNDING = 2.0**-24
 SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compiles nothing
 _OUTLIER_SHARE = 0.01  # a few points, as a share of all,
 _MOST_OF_COST = 0.5  # that make up most of the mean cost, as a share of it
+_ROWS = 256  # of a matrix of costs at a time
 
 
 class Cost(ABC):
@@ -116,6 +117,15 @@ class Cost(ABC):
     def mean(self) -> float:
         """The mean cost, in the units of the data."""
         return self.unit
+
+    def mean_under(self, weights: FloatArray) -> float:
+        """The mean `sum_ij w_i w_j C_ij / (sum_i w_i)^2`, with zeros on the diagonal of C."""
+        w, diagonal = weights / weights.sum(), self.diagonal()
+        total = 0.0
+        for k in range(0, self.n, _ROWS):
+            rows = slice(k, min(k + _ROWS, self.n))
+            total += float(w[rows] @ (self.rows(rows) @ w - diagonal[rows] * w[rows]))
+        return total
 
     @property
     def is_relative(self) -> bool:

@@ -67,8 +67,13 @@ class MatrixCost(Cost):
         return own / own.sum()
 
     def mean(self) -> float:
-        """The mean cost in the units of the data, the diagonal counted as zero."""
-        return float(self._C.sum() - np.trace(self._C)) / len(self._C) ** 2
+        """The mean cost in the units of the data, with zero for the diagonal and what is infinite.
+
+        Of a kernel without negative entries the costs of zeros may be.
+        """
+        finite = np.isfinite(self._C)
+        own = np.sum(np.diagonal(self._C), where=np.diagonal(finite))
+        return float(self._C.sum(where=finite) - own) / len(self._C) ** 2
 
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit; no entry is copied."""

@@ -44,7 +44,7 @@ def make_cost(X: PointArray, metric: str) -> Cost:
 
 def _require_digits(K: PointArray) -> None:
     """Raise for a kernel so large that the row sums of its projection have no digits left."""
-    largest = float(max(K.max(), -K.min()))
+    largest = float(np.abs(K).max(where=np.isfinite(K), initial=0.0))
     if largest * _ROUNDING >= 1:
         raise InvalidInputError(
             f"has entries up to {largest:.3g}, beside which row sums of one drown in rounding",

@@ -138,6 +138,16 @@ class PointCost(Cost):
         pair_costs(self._X, i, j, 0.5 / self.unit, cost)
         return cost
 
+    def mean_under(self, weights: FloatArray) -> float:
+        """The weighted mean of squared distances from the weighted center: no pairs are needed."""
+        w = weights / weights.sum()
+        blocks = range(0, self.n, _BLOCK)
+        X, center = self._X, self._center
+        offset = sum(w[k : k + _BLOCK] @ (X[k : k + _BLOCK] - center) for k in blocks)
+        center = center + offset
+        squares = (w[k : k + _BLOCK] @ _squares(X[k : k + _BLOCK] - center) for k in blocks)
+        return float(sum(squares)) / self._scale
+
     def diagonal(self) -> FloatArray:
         """Zeros."""
         return np.zeros(self.n)

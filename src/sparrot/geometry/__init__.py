@@ -4,9 +4,13 @@ from sparrot.geometry._distances import commute_times, diffusion_distances, geod
 from sparrot.geometry._interpolation import barycenter, interpolate, sinkhorn_divergence
 from sparrot.geometry._local import intrinsic_dimension, local_covariance, mahalanobis_lengths
 from sparrot.geometry._theory import (
+    ball_expectation,
     barenblatt,
     barenblatt_time,
+    curvatures,
+    davis_kahan_bound,
     dimension_constant,
+    expected_neighbors,
     first_order,
     laplace_beltrami,
     laplacian_estimate,
@@ -16,12 +20,16 @@ from sparrot.geometry._theory import (
 )
 
 __all__ = [
+    "ball_expectation",
     "barenblatt",
     "barenblatt_time",
     "barycenter",
     "commute_times",
+    "curvatures",
+    "davis_kahan_bound",
     "diffusion_distances",
     "dimension_constant",
+    "expected_neighbors",
     "first_order",
     "geodesic_distances",
     "interpolate",

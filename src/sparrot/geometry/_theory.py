@@ -20,11 +20,15 @@ space and :math:`H_0` the mean curvature vector (the trace of the second fundame
 flat on the ball.
 
 The same parabola solves the porous medium equation :math:`\partial_t u = \Delta (u^2)`.
+
+The limit is one in which the number of neighbors grows and their radius falls,
+:math:`1 \ll k \ll N`: in our units :math:`N^{-2/d} \ll \varepsilon \ll N`, in the paper's, whose
+eps is N times ours, :math:`N^{1 - 2/d} \ll \varepsilon \ll N^2`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -43,6 +47,7 @@ from sparrot._validation import (
 from sparrot.affinity import Affinity
 from sparrot.affinity._graphs import costs_below
 from sparrot.cost import make_cost
+from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError
 
 
@@ -98,6 +103,44 @@ def potential_level(eps: float, n: int, dimension: int, volume: float) -> float:
     n = as_count(n, "n", 2**62)
     level = dimension_constant(d, volume) * (eps / (2 ** (d / 2) * n)) ** (2 / (d + 2))
     return float(level)
+
+
+def expected_neighbors(eps: float, n: int, dimension: int, volume: float) -> float:
+    r"""How many of n points on a manifold a row of QOT has for neighbors, to first order.
+
+    .. math:: k = N \frac{|S^{d-1}|}{d\, V} (2 K_{\varepsilon, N})^{d/2}
+              = \frac{(d + 2)\, \varepsilon}{2 K_{\varepsilon, N}}
+              \propto \varepsilon^{d/(d+2)} N^{2/(d+2)},
+
+    the points in a ball of radius :math:`\sqrt{2 K_{\varepsilon, N}}`. The theory is one of
+    :math:`1 \ll k \ll N`: with few neighbors potentials follow the sample, and a row lacks its own
+    peak, a share 1/k; with a good part of all points, balls are no longer flat. In eps that is
+    :math:`N^{-2/d} \ll \varepsilon \ll N` (in the paper's units, N times ours,
+    :math:`N^{1-2/d} \ll \varepsilon \ll N^2`).
+
+    Parameters
+    ----------
+    eps : regularization in the units of C (`Affinity.eps`, not relative to the mean cost).
+    n : number of points N.
+    dimension, volume : intrinsic dimension d and volume V of the manifold.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot
+    >>> t = 2 * np.pi * np.arange(1000) / 1000
+    >>> a = sparrot.qot(np.c_[np.cos(t), np.sin(t)], 1.0)
+    >>> round(expected_neighbors(a.eps, 1000, 1, 2 * np.pi)), round(a.n_neighbors)
+    (67, 66)
+    """
+    level = potential_level(eps, n, dimension, volume)
+    if level == 0:
+        raise InvalidInputError(
+            f"or volume is so small, {eps:.3g} and {volume:.3g}, that the level underflows",
+            parameter="eps",
+            value=eps,
+            remedy="rescale the points",
+        )
+    return (dimension + 2) * eps / (2 * level)
 
 
 def dimension_constant(dimension: int, volume: float) -> float:
@@ -208,6 +251,162 @@ def laplace_beltrami(gradient: Any, hessian: Any, tangent: Any, curvature: Any) 
     curvature = as_finite(curvature, (p,), "curvature")
     hessian = as_finite(hessian, (p, p), "hessian")
     return float(np.trace(Q.T @ hessian @ Q) + np.dot(gradient, curvature))
+
+
+class Curvatures(NamedTuple):
+    """What the curvature of a manifold near a point does to averages over small balls.
+
+    Attributes
+    ----------
+    scalar : the scalar curvature s.
+    omega : the mean of the squared length of the second fundamental form over unit vectors.
+    mean : the mean of the form itself, a normal vector; d times it is the mean curvature vector H.
+    """
+
+    scalar: float
+    omega: float
+    mean: FloatArray
+
+
+def curvatures(second_form: Any) -> Curvatures:
+    r"""The curvatures of the theory from the second fundamental form at a point.
+
+    With :math:`H = \sum_a \mathbb I(e_a, e_a)` over an orthonormal basis of the tangent space, and
+    :math:`|\mathbb I|^2` the sum of all squares,
+
+    .. math:: s = |H|^2 - |\mathbb I|^2, \qquad
+              \omega = \frac{1}{|S^{d-1}|} \int |\mathbb I(\theta, \theta)|^2 d\theta
+              = \frac{2 |\mathbb I|^2 + |H|^2}{d (d + 2)}, \qquad
+              \mathfrak N = \frac{1}{|S^{d-1}|} \int \mathbb I(\theta, \theta)\, d\theta
+              = \frac{H}{d}.
+
+    Parameters
+    ----------
+    second_form : (d, d, p - d) values at pairs of basis vectors, in a basis of the normal space;
+        symmetric in the first two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curvatures(-np.eye(2)[:, :, None])  # the unit sphere
+    Curvatures(scalar=2.0, omega=1.0, mean=array([-1.]))
+    """
+    II = as_finite(second_form, None, "second_form")
+    if II.ndim != 3 or II.shape[0] != II.shape[1] or not II.size:
+        raise InvalidInputError(
+            f"must have shape (d, d, p - d), got {II.shape}",
+            parameter="second_form",
+            value=II.shape,
+        )
+    if not np.allclose(II, II.transpose(1, 0, 2), rtol=1e-9):
+        raise InvalidInputError(
+            "must be symmetric in its first two indices", parameter="second_form", value=second_form
+        )
+    d = len(II)
+    H = np.trace(II)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, trace = float(np.square(II).sum()), float(np.square(H).sum())
+    if not np.isfinite(squares + trace):
+        raise InvalidInputError("overflows when it is squared", parameter="second_form")
+    return Curvatures(trace - squares, (2 * squares + trace) / (d * (d + 2)), H / d)
+
+
+def ball_expectation(
+    value: float,
+    laplacian: float,
+    radius: float,
+    dimension: int,
+    volume: float,
+    *,
+    scalar_curvature: float = 0.0,
+    omega: float = 0.0,
+) -> float:
+    r"""The mean of a function over a small ball, :math:`E[f(X)\, 1_{|X - x_0| \le r}]`, to r^(d+3).
+
+    For X uniform on a manifold of dimension d and volume V, and a smooth f,
+
+    .. math:: \frac{|S^{d-1}|}{d\, V} f r^d + \frac{|S^{d-1}|}{d (d+2) V} \Bigl( \tfrac12 \Delta f
+              - \tfrac16 s f + \tfrac{d (d+2)}{24} \omega f \Bigr) r^{d+2} + O(r^{d+3}),
+
+    f, :math:`\Delta f` and the curvatures (`curvatures`) at :math:`x_0`. The paper has this lemma
+    with :math:`+ s / 6`. But a ball of positive curvature has less volume: on the unit sphere in
+    space, where s = 2 and :math:`\omega = 1`, a cap has the share :math:`r^2 / 4` exactly, for both
+    terms cancel. Of a function that depends on r itself, as the parabola
+    :math:`r^2 - |x - x_0|^2` does, only the first order is right: further terms are as large as the
+    second.
+
+    Parameters
+    ----------
+    value, laplacian : f and its Laplacian on the manifold, at the center.
+    radius : of the ball, in the ambient space.
+    dimension, volume : d and V.
+    scalar_curvature, omega : s and :math:`\omega`; zero where the manifold is flat.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(ball_expectation(1, 0, 0.1, 2, 4 * np.pi, scalar_curvature=2, omega=1), 12)
+    0.0025
+    """
+    d = as_count(dimension, "dimension", 10**3)
+    V = as_positive(volume, "volume", "it is the volume of the manifold in the units of X")
+    r = as_positive(radius, "radius", "it is that of a ball in the ambient space")
+    f, Lf = (
+        float(as_finite(x, (), name)) for x, name in ((value, "value"), (laplacian, "laplacian"))
+    )
+    s = float(as_finite(scalar_curvature, (), "scalar_curvature"))
+    w = float(as_finite(omega, (), "omega"))
+    second = Lf / 2 - s * f / 6 + d * (d + 2) * w * f / 24
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.float64(r) ** np.array([d, d + 2])
+        mean = float(sphere_area(d) / (d * V) * (f * powers[0] + second / (d + 2) * powers[1]))
+    if not np.isfinite(mean):
+        raise InvalidInputError("overflows", parameter="radius", value=radius, remedy="rescale")
+    return mean
+
+
+def davis_kahan_bound(W: Any, A: Any, k: int) -> float:
+    r"""A bound on how far the k leading eigenvectors of A are from those of W.
+
+    .. math:: | \sin \Theta(V_k(A), V_k(W)) |_F \le
+              \frac{2\, |W - A|_F}{\lambda_k(W) - \lambda_{k+1}(W)}
+
+    (Davis and Kahan, in the form of Yu, Wang and Samworth), with the principal angles between both
+    spaces on the left. Of all bistochastic A the Frobenius projection of W (`sparrot.project`) has
+    the smallest. It says nothing where it is above :math:`\sqrt k`; infinite if there is no gap.
+
+    Parameters
+    ----------
+    W, A : (n, n) symmetric matrices, or affinities.
+    k : how many eigenvectors, of the largest eigenvalues; fewer than n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W = np.diag([3.0, 1.0, 0.0])
+    >>> A = W + np.array([[0.0, 0.1, 0.0], [0.1, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    >>> round(davis_kahan_bound(W, A, 1), 4)  # the angle is 0.05
+    0.1414
+    """
+    W, A = (as_points(getattr(M, "matrix", M), "kernel", name) for M, name in ((W, "W"), (A, "A")))
+    n = len(W)
+    if A.shape != W.shape:
+        raise InvalidInputError(
+            f"must have the shape {W.shape} of W, got {A.shape}", parameter="A", value=A.shape
+        )
+    k = as_count(k, "k", n - 1)
+    require_memory(
+        24.0 * n * n,
+        what=f"the spectrum of a dense matrix of {n} points",
+        remedy="take fewer points",
+    )
+    size = max(float(np.abs(W).max()), float(np.abs(A).max())) or 1.0  # so that no square overflows
+    values = np.linalg.eigvalsh(W / size)[::-1]
+    distance, gap = np.linalg.norm(W / size - A / size), values[k - 1] - values[k]
+    if distance == 0:
+        return 0.0
+    with np.errstate(over="ignore"):
+        return float(2 * distance / gap) if gap > 0 else float("inf")
 
 
 def barenblatt(r: Any, t: float, dimension: int, *, mass: float = 1.0) -> FloatArray:

@@ -125,8 +125,12 @@ class SpatialMethod(Method[PowerRegularizer]):
         self._given = problem
         self._order = problem.cost.order()
         if self._order is not None:
-            floor = None if problem.floor is None else problem.floor[self._order]
-            problem = replace(problem, cost=problem.cost.take(self._order), floor=floor)
+            floor, weights = (
+                None if vector is None else vector[self._order]
+                for vector in (problem.floor, problem.weights)
+            )
+            cost = problem.cost.take(self._order)
+            problem = replace(problem, cost=cost, floor=floor, weights=weights)
         super().__init__(problem, options, run)
 
     def _in_order(self, start: FloatArray | None) -> FloatArray | None:
@@ -159,6 +163,7 @@ class ActiveSet(SpatialMethod):
     """The method: ceilings on the potentials, and pairs below them that are kept for later."""
 
     name = "active-set"
+    knows_weights = True
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         super().__init__(problem, options, run)
@@ -341,7 +346,9 @@ class Ceilings:
         if problem.floor is not None:
             return SparseFloorDual(self._support, self._r, 10 / slack, problem, self._e, self._run)
         stiffness = 10 * problem.regularizer.mass / slack
-        return SparseDual(self._support, self._r, stiffness, problem.regularizer, self._run)
+        return SparseDual(
+            self._support, self._r, stiffness, problem.regularizer, self._run, problem.weights
+        )
 
     def _reporter(self, budget: Budget) -> Callable[[int, float], None]:
         """Tells of the progress of Newton, whose steps are counted from those before it on."""
@@ -366,7 +373,7 @@ class Ceilings:
         """Ceilings that hold are the certificate; where one does not, the violation is unknown."""
         plan = dual.plan(result.u)
         certificate = Certificate(
-            marginal_error=marginal_error(plan),
+            marginal_error=marginal_error(plan, problem.weights),
             violation=0.0 if certified else np.inf,
             pairs_checked=problem.n_pairs if certified else 0,
             exact=certified,
@@ -434,8 +441,9 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
         slack = _uncertainty(k, reference.problem.regularizer)
         index = _some(order, size)
         guess = Guess(u[index], slack[index], float(k.mean()) * size / reference.problem.n)
-        part = problem.part(index).with_mass(
-            max(reference.problem.regularizer.mass, mass * size / n)
+        part = problem.part(index)
+        part = part.with_mass(
+            max(reference.problem.regularizer.mass, mass * part.total / problem.total)
         )
         found = Ceilings(part, run).solve(part, guess, ON_THE_WAY, Budget(_PART_STEPS))
         reference = Reference(part, index, found.u)
@@ -444,7 +452,8 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
         u[others], k[others] = c_transform(cost, others, reference, near, run, report)
         u[index], k[index] = found.u, np.diff(found.plan.indptr)
     regularizer, m = reference.problem.regularizer, reference.problem.n
-    raised = regularizer.mass / (mass * m / n)  # with that much more mass than its share
+    share = mass * reference.problem.total / problem.total
+    raised = regularizer.mass / share  # with that much more mass than its share
     return Guess(u, _uncertainty(k, regularizer), float(k.mean()) * n / m / raised, raised)
 
 
@@ -504,11 +513,11 @@ def _first_part(problem: SparseProblem, index: IntArray, run: Run) -> Reference:
     that is easy.
     """
     part = problem.part(index)
-    part = part.with_mass(problem.regularizer.mass * part.n / problem.n)
+    part = part.with_mass(problem.regularizer.mass * part.total / problem.total)
     C = part.dense_cost()
     u = part.cost.shift.copy()
     for _ in range(100):
-        dual = DenseDual(C, part.regularizer, run)
+        dual = DenseDual(C, part.regularizer, run, part.weights)
         found = newton(dual, u, ON_THE_WAY, _PART_STEPS)
         if found.error > ON_THE_WAY:
             return _down_to_few(part, C, index, run)
@@ -526,7 +535,7 @@ def _down_to_few(part: SparseProblem, C: FloatArray, index: IntArray, run: Run) 
     u, reference = part.cost.shift.copy(), None
     for score in np.geomspace(max(1.0, least), least, 2 + int(np.log2(max(1.0, 1 / least)))):
         part = part.with_mass(float(regularizer.entry(score)))
-        dual = DenseDual(C, part.regularizer, run)
+        dual = DenseDual(C, part.regularizer, run, part.weights)
         u = newton(dual, u, ON_THE_WAY, _PART_STEPS).u
         if reference is not None and not _enough(dual, u):
             break

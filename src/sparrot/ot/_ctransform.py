@@ -6,7 +6,8 @@ Against points j with potentials u_j, the c-transform of a point i is the v that
 
 (for the quadratic regularizer, g(s) = s, a projection onto the simplex). Against all other points
 it *is* the potential of the point at the optimum; against a random part of them, with its share of
-the mass, it is an estimate of it; and for a new point it gives the row of the affinity.
+the mass, it is an estimate of it; and for a new point it gives the row of the affinity. Of points
+with weights the j-th term counts :math:`w_j` times.
 """
 
 from __future__ import annotations
@@ -102,7 +103,11 @@ def _over_candidates(
     i: IntArray, j: IntArray, C: FloatArray, rows: IntArray, reference: Reference
 ) -> tuple[FloatArray, IntArray]:
     """The transforms of rows over pairs that are sorted by row; infinite where there is none."""
-    from sparrot._kernels import c_transform_support, floor_transform_rows
+    from sparrot._kernels import (
+        c_transform_support,
+        floor_transform_rows,
+        weighted_c_transform_support,
+    )
 
     problem, u, e = reference.problem, reference.u, reference.e
     g = problem.regularizer
@@ -110,7 +115,9 @@ def _over_candidates(
     v = np.empty(n)
     indptr = np.searchsorted(i, np.arange(n + 1))
     each = np.arange(n, dtype=np.int32)
-    if problem.floor is None or e is None:
+    if problem.weights is not None:
+        weighted_c_transform_support(indptr, j, C, u, problem.weights, g.mass, each, v)
+    elif problem.floor is None or e is None:
         c_transform_support(indptr, j, C, u, g.mass, g.factor, g.power, each, v)
     else:
         k, f = problem.floor[rows], np.empty(n)
@@ -119,22 +126,30 @@ def _over_candidates(
 
 
 def c_transform_over(
-    support: Support, rows: IntArray, u: FloatArray, regularizer: PowerRegularizer, run: Run
+    support: Support,
+    rows: IntArray,
+    u: FloatArray,
+    regularizer: PowerRegularizer,
+    run: Run,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """The transforms of some rows over their pairs in a support: bounds on those over all pairs.
 
     Infinite for a row without any pair.
     """
-    from sparrot._kernels import c_transform_support
+    from sparrot._kernels import c_transform_support, weighted_c_transform_support
 
     v = np.empty(len(rows))
+    s, g = support, regularizer
 
     def block(start: int, stop: int) -> None:
-        c_transform_support(
-            support.indptr, support.indices, support.cost, u,
-            regularizer.mass, regularizer.factor, regularizer.power,
-            rows[start:stop], v[start:stop],
-        )  # fmt: skip
+        some, out = rows[start:stop], v[start:stop]
+        if weights is None:
+            c_transform_support(
+                s.indptr, s.indices, s.cost, u, g.mass, g.factor, g.power, some, out
+            )
+        else:
+            weighted_c_transform_support(s.indptr, s.indices, s.cost, u, weights, g.mass, some, out)
 
     run.threads.blocks(block, len(rows), _SUPPORT_ROWS)
     return v
@@ -156,7 +171,7 @@ def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[Float
         S = G + b
         twin = np.flatnonzero(own[start:stop])
         S[twin, place[start:stop][twin]] = -np.inf
-        v[start:stop] = transform_scores(S, regularizer)
+        v[start:stop] = transform_scores(S, regularizer, weights=reference.problem.weights)
         counts[start:stop] = (S + v[start:stop, None] > 0).sum(axis=1)
 
     run.threads.blocks(block, n, _WORTH_COMPILING // m + 1)
@@ -164,12 +179,16 @@ def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[Float
 
 
 def transform_scores(
-    S: FloatArray, regularizer: PowerRegularizer, mass: float | FloatArray | None = None
+    S: FloatArray,
+    regularizer: PowerRegularizer,
+    mass: float | FloatArray | None = None,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
-    """Solve `sum_j g([v_i + S_ij]_+) = mass_i` for each row of a dense block of scores.
+    """Solve `sum_j w_j g([v_i + S_ij]_+) = mass_i` for each row of a dense block of scores.
 
-    The mass is the regularizer's if None. Newton from the right on a convex increasing function:
-    monotone, and finite where g is linear. Entries may be minus infinity, but not a whole row.
+    The mass is the regularizer's if None, and the weights are one. Newton from the right on a
+    convex increasing function: monotone, and finite where g is linear. Entries may be minus
+    infinity, but not a whole row.
 
     Examples
     --------
@@ -177,43 +196,58 @@ def transform_scores(
     >>> transform_scores(np.array([[0.0, -0.5, -9.0]]), QuadraticRegularizer(1.0))
     array([0.75])
     """
-    if mass is None and S.size >= _WORTH_COMPILING:
-        return _compiled(S, regularizer)
+    if mass is None and S.size >= _WORTH_COMPILING and (weights is None or regularizer.linear):
+        return _compiled(S, regularizer, weights)
     m = np.broadcast_to(np.asarray(regularizer.mass if mass is None else mass, float), len(S))
     top = S.max(axis=1)
     S = S - top[:, None]  # so that no mass is so small that it vanishes beside the scores
     v = regularizer.score(m)
+    if weights is not None:
+        v = (regularizer.score(m[:, None] / weights) - S).min(axis=1)
     falling = np.arange(len(S))
     for _ in range(200):
         if len(falling) == 0:
             break
-        lower = _newton_step(S[falling], v[falling], m[falling], regularizer)
+        lower = _newton_step(S[falling], v[falling], m[falling], regularizer, weights)
         moved = lower < v[falling]
         falling = falling[moved]
         v[falling] = lower[moved]
     return v - top
 
 
-def _compiled(S: FloatArray, regularizer: PowerRegularizer) -> FloatArray:
+def _compiled(
+    S: FloatArray, regularizer: PowerRegularizer, weights: FloatArray | None
+) -> FloatArray:
     """The same by the kernel for sparse rows, with scores in the place of costs."""
-    from sparrot._kernels import c_transform_support
+    from sparrot._kernels import c_transform_support, weighted_c_transform_support
 
     n, m = S.shape
     v, cost = np.empty(n), np.negative(S.ravel(), dtype=np.float64)
-    same, rows = np.zeros(S.size, np.int32), np.arange(n, dtype=np.int32)
-    c_transform_support(
-        np.arange(n + 1) * m, same, cost, np.zeros(1),
-        regularizer.mass, regularizer.factor, regularizer.power, rows, v,
-    )  # fmt: skip
+    indptr, rows = np.arange(n + 1) * m, np.arange(n, dtype=np.int32)
+    columns = np.tile(np.arange(m, dtype=np.int32), n)
+    u, mass = np.zeros(m), regularizer.mass
+    if weights is None:
+        c_transform_support(
+            indptr, columns, cost, u, mass, regularizer.factor, regularizer.power, rows, v
+        )
+    else:
+        weighted_c_transform_support(indptr, columns, cost, u, weights, mass, rows, v)
     return v
 
 
 def _newton_step(
-    S: FloatArray, v: FloatArray, mass: FloatArray, regularizer: PowerRegularizer
+    S: FloatArray,
+    v: FloatArray,
+    mass: FloatArray,
+    regularizer: PowerRegularizer,
+    weights: FloatArray | None,
 ) -> FloatArray:
+    def sums(A: FloatArray) -> FloatArray:
+        kept = np.where(positive, A, 0.0)
+        return kept.sum(axis=1) if weights is None else kept @ weights
+
     positive = S + v[:, None] > 0
     if regularizer.linear:  # depends on the support alone, so that it stops when the support does
-        return (mass - np.where(positive, S, 0.0).sum(axis=1)) / positive.sum(axis=1)
+        return (mass - sums(S)) / sums(np.ones_like(S))
     P = np.where(positive, S + v[:, None], 0.0)
-    slope = np.where(positive, regularizer.slope(P), 0.0).sum(axis=1)
-    return v - (regularizer.entry(P).sum(axis=1) - mass) / slope
+    return v - (sums(regularizer.entry(P)) - mass) / sums(regularizer.slope(P))

@@ -62,10 +62,10 @@ class DenseMethod(Method[PowerRegularizer]):
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any."""
         problem = self._problem.at(eps, with_floor)
-        dual = DenseDual(self._C, problem.regularizer, self._run)
+        dual = DenseDual(self._C, problem.regularizer, self._run, problem.weights)
         u, history = self._find(problem, dual, start, ROUNDED * tol)
         plan = dual.plan(u)
-        error = marginal_error(plan)
+        error = marginal_error(plan, problem.weights)
         certificate = Certificate(error, 0.0, problem.n_pairs, exact=True)
         return Solution(problem, u, plan, certificate, history, error <= tol, self.name)
 
@@ -83,6 +83,7 @@ class DenseNewton(DenseMethod):
 
     name = "newton"
     knows_floors = True
+    knows_weights = True
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         super().__init__(problem, options, run)
@@ -140,7 +141,8 @@ class DenseNewton(DenseMethod):
                 u = (u + dual.c_transform(u, every)) / 2
         for s in reversed(larger):
             easier = problem.with_mass(float(regularizer.entry(s))).regularizer
-            u = newton(DenseDual(self._C, easier, self._run), u, ON_THE_WAY, max_steps).u
+            dual = DenseDual(self._C, easier, self._run, problem.weights)
+            u = newton(dual, u, ON_THE_WAY, max_steps).u
         return u
 
 

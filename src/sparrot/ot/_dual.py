@@ -9,6 +9,12 @@ is convex; its gradient :math:`F_i = \sum_j g(s_{ij}) - m` vanishes exactly when
 plan :math:`g(s_{ij}) / m` sum to one, and :math:`D + A` is its (generalized) Hessian, with
 :math:`A_{ij} = g'(s_{ij})` over the positive scores and D its row sums. For the quadratic
 regularizer (g(s) = s, m = eps) A is an adjacency matrix and D + A a signless Laplacian.
+
+Points with weights :math:`w_i` have
+
+.. math:: \Phi(u) = \tfrac12 \sum_{ij} w_i w_j\, G(s_{ij}) - m \sum_i w_i u_i,
+
+:math:`F_i = w_i (\sum_j w_j\, g(s_{ij}) - m)` and :math:`A_{ij} = w_i w_j\, g'(s_{ij})`.
 """
 
 from __future__ import annotations
@@ -34,8 +40,16 @@ _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 class DenseDual(Dual[DualState]):
     """The dual over a dense matrix of costs, in which infinity marks forbidden pairs."""
 
-    def __init__(self, C: FloatArray, regularizer: PowerRegularizer, run: Run) -> None:
+    def __init__(
+        self,
+        C: FloatArray,
+        regularizer: PowerRegularizer,
+        run: Run,
+        weights: FloatArray | None = None,
+    ) -> None:
         self.mass = regularizer.mass
+        self.weight = 1.0 if weights is None else weights
+        self._weights = weights
         self._C = C
         self._regularizer = regularizer
         self._run = run
@@ -43,12 +57,16 @@ class DenseDual(Dual[DualState]):
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows; only positive scores are kept."""
-        s, regularizer = self.scores(u), self._regularizer
-        entries = _like(s, regularizer.entry(s.data))
-        slopes = _like(s, regularizer.slope(s.data))
-        value = float(regularizer.integral(s.data).sum()) / 2 - self.mass * float(u.sum())
-        D = slopes.sum(axis=1)
-        return DualState(value, entries.sum(axis=1) - self.mass, D, lambda x: D * x + slopes @ x)
+        s, regularizer, w = self.scores(u), self._regularizer, self._weights
+        entries, integrals, slopes = (
+            _as_measure(_like(s, data), w)
+            for data in (
+                regularizer.entry(s.data), regularizer.integral(s.data), regularizer.slope(s.data)
+            )
+        )  # fmt: skip
+        value = float(integrals.data.sum()) / 2 - self.mass * float((self.weight * u).sum())
+        gradient, D = entries.sum(axis=1) - self.mass * self.weight, slopes.sum(axis=1)
+        return DualState(value, gradient, D, lambda x: D * x + slopes @ x)
 
     def scores(self, u: FloatArray) -> csr_array:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
@@ -60,9 +78,9 @@ class DenseDual(Dual[DualState]):
         return self._last[1]
 
     def plan(self, u: FloatArray) -> csr_array:
-        """The matrix `g(s_ij) / m`."""
+        """The matrix `g(s_ij) / m`, times `w_i w_j` where points have weights."""
         s = self.scores(u)
-        return _like(s, self._regularizer.entry(s.data) / self.mass)
+        return _as_measure(_like(s, self._regularizer.entry(s.data) / self.mass), self._weights)
 
     def _positive(self, u: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows = slice(start, start + _DENSE_BLOCK)
@@ -75,7 +93,8 @@ class DenseDual(Dual[DualState]):
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows against all points."""
-        return transform_scores(u - self._C[rows], self._regularizer, self.mass)
+        S = u - self._C[rows]
+        return transform_scores(S, self._regularizer, self.mass, self._weights)
 
 
 class RestrictedDual(ABC):
@@ -138,9 +157,13 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         stiffness: FloatArray,
         regularizer: PowerRegularizer,
         run: Run,
+        weights: FloatArray | None = None,
     ) -> None:
         super().__init__(support, ceiling, stiffness, run)
+        assert weights is None or regularizer.linear
         self.mass = regularizer.mass
+        self.weight = 1.0 if weights is None else weights
+        self._weights = weights
         self._regularizer = regularizer
         self._weight = np.empty(0 if regularizer.linear else len(support.indices))
         self._diagonal = np.empty(0)  # of the last state
@@ -158,15 +181,22 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
-        value = (float(integrals.sum()) + float(ghost @ excess)) / 2 - self.mass * float(u.sum())
-        own = self._degree if self._regularizer.linear else slopes
-        self._diagonal = own + self._stiffness * (excess > 0)
-        return DualState(value, entries + ghost - self.mass, self._diagonal, self._hessian)
+        w, plain = self.weight, self._regularizer.linear and self._weights is None
+        value = float((w * integrals).sum()) + float((w * ghost) @ excess)
+        value = value / 2 - self.mass * float((w * u).sum())
+        own = self._degree if plain else slopes
+        self._diagonal = w * (own + self._stiffness * (excess > 0))
+        return DualState(value, w * (entries + ghost - self.mass), self._diagonal, self._hessian)
 
     def _rows(self, u: FloatArray) -> Callable[[int, int], None]:
-        from sparrot._kernels import power_rows, residual_rows
+        from sparrot._kernels import power_rows, residual_rows, weighted_residual_rows
 
         s, g, (entry, integral, slope) = self._support, self._regularizer, self._sums
+        if self._weights is not None:
+            return partial(
+                weighted_residual_rows, s.indptr, s.indices, s.cost, u, self._weights,
+                entry, integral, slope, self._degree, self._active,
+            )  # fmt: skip
         if g.linear:
             return partial(
                 residual_rows, s.indptr, s.indices, s.cost, u,
@@ -180,14 +210,15 @@ class SparseDual(RestrictedDual, Dual[DualState]):
     def _hessian(self, x: FloatArray) -> FloatArray:
         from sparrot._kernels import adjacency_rows, weighted_rows
 
-        s, out = self._support, np.empty_like(x)
+        s, out, y = self._support, np.empty_like(x), self.weight * x
         if self._regularizer.linear:
-            rows = partial(adjacency_rows, s.indptr, self._active, self._degree, x, out)
+            rows = partial(adjacency_rows, s.indptr, self._active, self._degree, y, out)
         else:
             rows = partial(
-                weighted_rows, s.indptr, self._active, self._weight, self._degree, x, out
+                weighted_rows, s.indptr, self._active, self._weight, self._degree, y, out
             )
         self._run.threads.blocks(rows, len(x), self._block)
+        out *= self.weight
         out += self._diagonal * x
         return out
 
@@ -198,10 +229,10 @@ class SparseDual(RestrictedDual, Dual[DualState]):
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite for a row without any pair."""
-        return c_transform_over(self._support, rows, u, self._regularizer, self._run)
+        return c_transform_over(self._support, rows, u, self._regularizer, self._run, self._weights)
 
     def plan(self, u: FloatArray) -> csr_array:
-        """The matrix `g(s_ij) / m` over the support, zeros dropped."""
+        """The matrix `g(s_ij) / m` (times `w_i w_j`) over the support, zeros dropped."""
         from sparrot._kernels import score_rows
 
         s, n = self._support, len(u)
@@ -211,7 +242,17 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         indices, score = np.empty(starts[-1], np.int32), np.empty(starts[-1])
         rows = partial(score_rows, s.indptr, s.indices, s.cost, u, starts, indices, score)
         self._run.threads.blocks(rows, n, self._block)
-        return compressed(self._degree, indices, self._regularizer.entry(score) / self.mass, n)
+        plan = compressed(self._degree, indices, self._regularizer.entry(score) / self.mass, n)
+        return _as_measure(plan, self._weights)
+
+
+def _as_measure(density: csr_array, weights: FloatArray | None) -> csr_array:
+    """From a density with respect to the product of weights to the measure itself."""
+    if weights is None:
+        return density
+    w = weights
+    product = np.repeat(w, np.diff(density.indptr)) * w[density.indices]  # symmetric to the bit
+    return _like(density, product * density.data)
 
 
 def _like(pattern: csr_array, data: FloatArray) -> csr_array:

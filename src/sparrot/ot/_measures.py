@@ -5,8 +5,9 @@ r"""Regularized optimal transport between two measures, for any cost (the paper'
 
 with :math:`\Omega = |P|_F^2 / 2` (quadratic: :math:`P_{ij} = [u_i + v_j - C_{ij}]_+ /
 \varepsilon`) or :math:`\Omega = \sum P (\log P - 1)` (entropic:
-:math:`P_{ij} = e^{(u_i + v_j - C_{ij})/\varepsilon}`). Newton works on both potentials at once; a
-forbidden pair has infinite cost.
+:math:`P_{ij} = e^{(u_i + v_j - C_{ij})/\varepsilon}`); or the same of the density
+:math:`P_{ij} / (a_i b_j)` under the product of the measures. Newton works on both potentials at
+once; a forbidden pair has infinite cost.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def transport(
     eps: float,
     *,
     regularizer: str = "quadratic",
+    reference: str = "counting",
     hollow: bool = False,
     tol: float = 1e-8,
     max_iter: int | None = None,
@@ -77,12 +79,27 @@ def transport(
     over :math:`P \ge 0`, :math:`P 1 = a`, :math:`P^\top 1 = b`: the problems of POT's
     `smooth_ot_dual` and `sinkhorn` and of RegOT, with their `reg` for our eps.
 
+    With `reference="product"` the quadratic term is that of the paper, the squared norm of the
+    density of P in :math:`L^2(a \otimes b)`,
+
+    .. math:: \min \langle C, P \rangle + \tfrac{\varepsilon}{2} \sum_{ij} \frac{P_{ij}^2}{a_i b_j},
+              \qquad P_{ij} = a_i b_j [u_i + v_j - C_{ij}]_+ / \varepsilon .
+
+    It does not depend on how a measure is written: a point of weight 2 is the same as two equal
+    points of weight 1, among which its rows and columns of P are divided, whereas the first is not
+    (two entries of one half have half the square of one). It is the problem of `qot` with weights;
+    for uniform weights of sum one it is the first with :math:`n m\, \varepsilon` for eps. The
+    entropic plan is the same under both references; its potentials differ by
+    :math:`\varepsilon \log a_i` and :math:`\varepsilon \log b_j`.
+
     Parameters
     ----------
     a, b : nonnegative weights of n and m points with equal sums.
     C : (n, m) costs.
     eps : regularization in the units of C (not relative: the measures set their own scale).
     regularizer : `"quadratic"` or `"entropic"`.
+    reference : what the regularizer is taken with respect to: `"counting"` for the entries of P as
+        they are, `"product"` for their density with respect to :math:`a_i b_j`.
     hollow : forbid the diagonal (n = m).
     tol : largest error of a marginal, relative to the largest weight.
     max_iter : limit on Newton steps.
@@ -95,12 +112,27 @@ def transport(
     >>> P = sparrot.transport(a, b, C, eps=0.1).matrix
     >>> bool(np.allclose(P.sum(axis=1), a)), bool(np.allclose(P.sum(axis=0), b))
     (True, True)
+
+    The second point of a, cut in two:
+
+    >>> whole = sparrot.transport([1, 2], [2, 1], [[0, 1], [1, 0]], 8.0, reference="product")
+    >>> cut = sparrot.transport(
+    ...     [1, 1, 1], [2, 1], [[0, 1], [1, 0], [1, 0]], 8.0, reference="product"
+    ... )
+    >>> whole.matrix.toarray().round(4)
+    array([[0.7778, 0.2222],
+           [1.2222, 0.7778]])
+    >>> cut.matrix.toarray().round(4)
+    array([[0.7778, 0.2222],
+           [0.6111, 0.3889],
+           [0.6111, 0.3889]])
     """
     C = as_array(C, "C").astype(np.float64)
     a = as_weights(a, C.shape[0], "a", each="row of C")
     b = as_weights(b, C.shape[1], "b", each="column of C")
     eps = as_positive(eps, "eps", "it is in the units of C")
     entropic = as_choice(regularizer, "regularizer", ("quadratic", "entropic")) == "entropic"
+    product = as_choice(reference, "reference", ("counting", "product")) == "product"
     if abs(a.sum() - b.sum()) > 1e-6 * a.sum():
         raise InvalidInputError(
             f"a and b must have the same sum, got {a.sum():.9g} and {b.sum():.9g}",
@@ -108,13 +140,14 @@ def transport(
             remedy="scale one of them",
         )
     b *= a.sum() / b.sum()
-    require_digits(eps * max(a.max(), b.max()) if not entropic else eps, C)
+    score = eps / a.sum() if product else eps * max(a.max(), b.max())
+    require_digits(eps if entropic else score, C)
     if as_flag(hollow, "hollow"):
         _forbid_diagonal(C, a, b)
     i, j = np.flatnonzero(a), np.flatnonzero(b)
     steps = as_max_iter(max_iter) or 1000
     u, v, plan, result = _solve(
-        C[np.ix_(i, j)], a[i], b[j], eps, entropic, 0.999 * as_tolerance(tol), steps
+        C[np.ix_(i, j)], a[i], b[j], eps, entropic, product, 0.999 * as_tolerance(tol), steps
     )
     matrix = _spread(plan, i, j, C.shape)
     error = _marginal_error(matrix, a, b)
@@ -190,40 +223,55 @@ def _filled(u: FloatArray, i: Any, n: int) -> FloatArray:
 
 
 class QuadraticPairDual(Dual[DualState]):
-    """The dual in x = (u, v), scaled by eps: F = (sum_j s_ij - eps a_i, sum_i s_ij - eps b_j)."""
+    """The dual in x = (u, v), scaled by eps, with reference measures p and q: a and b, or one.
 
-    def __init__(self, C: FloatArray, a: FloatArray, b: FloatArray, eps: float) -> None:
-        self.mass = eps * float(max(a.max(), b.max()))
+    The plan is `p_i q_j s_ij / eps`, and
+    `F = (p_i sum_j q_j s_ij - eps a_i, q_j sum_i p_i s_ij - eps b_j)`.
+    """
+
+    def __init__(
+        self, C: FloatArray, a: FloatArray, b: FloatArray, eps: float, product: bool
+    ) -> None:
+        target = eps * np.concatenate([a, b])
+        self.mass = eps if product else float(target.max())
+        self.weight = self._weights = target / eps if product else np.ones(len(target))
         self._C = C
-        self._target = eps * np.concatenate([a, b])
+        self._target = target
         self._n = len(a)
 
-    def scores(self, x: FloatArray) -> csr_array:
-        """The positive part of `u_i + v_j - C_ij`."""
-        P = (x[: self._n, None] + x[self._n :]) - self._C
-        return csr_array(np.maximum(P, 0))
+    def plan(self, x: FloatArray) -> csr_array:
+        """The coupling, times eps."""
+        scores = np.maximum((x[: self._n, None] + x[self._n :]) - self._C, 0)
+        return self._as_measure(csr_array(scores))
 
     def state(self, x: FloatArray) -> DualState:
         """Value, gradient and Hessian."""
-        s = self.scores(x)
-        pattern = csr_array((np.ones(s.nnz), s.indices, s.indptr), shape=s.shape)
-        value = float(np.square(s.data).sum()) / 2 - float(self._target @ x)
-        gradient = np.concatenate([s.sum(axis=1), s.sum(axis=0)]) - self._target
-        degree = np.concatenate([pattern.sum(axis=1), pattern.sum(axis=0)])
-        return DualState(value, gradient, degree, _hessian(degree, pattern))
+        P = self.plan(x)
+        pattern = csr_array((np.ones(P.nnz), P.indices, P.indptr), shape=P.shape)
+        H = self._as_measure(pattern)
+        squares = np.square(P.data) / H.data
+        value = float(squares.sum()) / 2 - float(self._target @ x)
+        gradient = np.concatenate([P.sum(axis=1), P.sum(axis=0)]) - self._target
+        degree = np.concatenate([H.sum(axis=1), H.sum(axis=0)])
+        return DualState(value, gradient, degree, _hessian(degree, H))
 
     def c_transform(self, x: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of sources against targets, and of targets against sources."""
-        left, right = rows[rows < self._n], rows[rows >= self._n] - self._n
-        u, v = x[: self._n], x[self._n :]
+        n, C, mass, g = self._n, self._C, self._target / self._weights, QuadraticRegularizer()
+        u, v, p, q = x[:n], x[n:], self._weights[:n], self._weights[n:]
+        left, right = rows[rows < n], rows[rows >= n] - n
         return np.concatenate(
             [
-                transform_scores(v - self._C[left], QuadraticRegularizer(), self._target[left]),
-                transform_scores(
-                    u - self._C[:, right].T, QuadraticRegularizer(), self._target[self._n + right]
-                ),
+                transform_scores(v - C[left], g, mass[left], q),
+                transform_scores(u - C[:, right].T, g, mass[n + right], p),
             ]
         )
+
+    def _as_measure(self, density: csr_array) -> csr_array:
+        """The matrix times `p_i q_j`."""
+        p, q = self._weights[: self._n], self._weights[self._n :]
+        data = np.repeat(p, np.diff(density.indptr)) * density.data * q[density.indices]
+        return csr_array((data, density.indices, density.indptr), shape=density.shape)
 
 
 class EntropicPairDual(Dual[DualState]):
@@ -261,32 +309,51 @@ class EntropicPairDual(Dual[DualState]):
 
 
 def _solve(
-    C: FloatArray, a: FloatArray, b: FloatArray, eps: float, entropic: bool, tol: float, steps: int
+    C: FloatArray,
+    a: FloatArray,
+    b: FloatArray,
+    eps: float,
+    entropic: bool,
+    product: bool,
+    tol: float,
+    steps: int,
 ) -> tuple[FloatArray, FloatArray, csr_array | FloatArray, NewtonResult]:
     """Solve for positive weights; returns u, v, the plan and Newton's last word.
 
-    Inside, the measures have mass one (a quadratic eps grows with the mass, an entropic one moves
-    u) and the smallest cost of each row and column is zero.
+    Inside, the measures have mass one (a quadratic eps grows with the mass, or falls with it if it
+    acts on densities; an entropic one moves u) and the smallest cost of each row and column is
+    zero.
     """
     total = float(a.sum())
     rows = C.min(axis=1)
     columns = (C - rows[:, None]).min(axis=0)
     D = C - rows[:, None] - columns
-    scaled_eps = eps if entropic else eps * total
-    x, dual, result = _way_down(D, a / total, b / total, scaled_eps, entropic, tol, steps)
+    scaled_eps = eps if entropic else eps / total if product else eps * total
+    x, dual, result = _way_down(D, a / total, b / total, scaled_eps, entropic, product, tol, steps)
     n = len(a)
     u, v = x[:n] + rows, x[n:] + columns
-    if isinstance(dual, EntropicPairDual):
-        return u + eps * np.log(total), v, total * dual.plan(result.u), result
-    return u, v, dual.scores(x) / eps, result
+    plan = dual.plan(result.u)
+    if isinstance(dual, QuadraticPairDual):
+        return u, v, total * plan / scaled_eps, result
+    u += eps * np.log(total)
+    if product:
+        u, v = u - eps * np.log(a), v - eps * np.log(b)
+    return u, v, total * plan, result
 
 
 def _way_down(
-    D: FloatArray, a: FloatArray, b: FloatArray, eps: float, entropic: bool, tol: float, steps: int
+    D: FloatArray,
+    a: FloatArray,
+    b: FloatArray,
+    eps: float,
+    entropic: bool,
+    product: bool,
+    tol: float,
+    steps: int,
 ) -> tuple[FloatArray, EntropicPairDual | QuadraticPairDual, NewtonResult]:
     """Solve for eps by way of larger ones; returns (u, v), the last dual and its result."""
     scale = float(D[np.isfinite(D)].max()) or 1.0
-    if not entropic:  # a quadratic eps acts on the size of an entry
+    if not (entropic or product):  # a quadratic eps acts on the size of an entry
         scale *= len(a) * len(b) / (len(a) + len(b))
     way = [eps]
     while way[0] < EASY * scale:
@@ -299,7 +366,7 @@ def _way_down(
             result = newton(dual, _warmed_up(D, a, b, e, x / e), aim, steps)
             x = e * result.u
         else:
-            dual = QuadraticPairDual(D, a, b, e)
+            dual = QuadraticPairDual(D, a, b, e, product)
             result = newton(dual, x, aim, steps)
             x = result.u
     return x, dual, result

@@ -72,10 +72,13 @@ class Dual(ABC, Generic[S]):
     Attributes
     ----------
     mass : what the marginal error is relative to.
+    weight : the weight of each point: gradient and diagonal are in proportion to it, and so is what
+        is added to the diagonal.
     most_delta : the largest delta, as a share of the diagonal.
     """
 
     mass: float
+    weight: FloatArray | float = 1.0
     most_delta = 1e-2
 
     @abstractmethod
@@ -88,11 +91,12 @@ class Dual(ABC, Generic[S]):
 
     def error(self, state: S) -> float:
         """By how much the worst point is off."""
-        return float(np.abs(state.gradient).max()) / self.mass
+        return float(np.abs(state.gradient / self.weight).max()) / self.mass
 
     def rounding(self, u: FloatArray, state: S) -> float:
         """The error that the rounding of the potentials alone can make."""
-        return float(np.finfo(np.float64).eps * np.abs(state.diagonal * u).max() / self.mass)
+        off = np.abs(state.diagonal * u / self.weight).max()
+        return float(np.finfo(np.float64).eps * off / self.mass)
 
     def first_delta(self, state: S) -> float:
         """The delta to begin with."""
@@ -100,7 +104,7 @@ class Dual(ABC, Generic[S]):
 
     def direction(self, u: FloatArray, state: S, delta: float) -> FloatArray:
         """The Newton step, or another that leads downhill."""
-        extra = delta * float(state.diagonal.mean())
+        extra = delta * float(state.diagonal.mean()) * self.weight
         diagonal = state.diagonal + extra
         return conjugate_gradients(
             state.hessian, extra, lambda r: r / diagonal, -state.gradient, self.error(state)
@@ -229,7 +233,8 @@ def _line_search(
     slope is half of what it was.
     """
     slope = float(np.vdot(state.gradient, step))
-    rounding = 1e-14 * (abs(state.value) + dual.mass * float(np.abs(u).sum()))
+    size = dual.mass * float((dual.weight * np.abs(u)).sum())
+    rounding = 1e-14 * (abs(state.value) + size)
     longest = min(dual.longest(u, step), _LONGEST)
     t = 1.0
     while t >= _SHORTEST:

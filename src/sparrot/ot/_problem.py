@@ -6,6 +6,11 @@ r"""Regularized transport of points onto themselves: the problem, how to solve i
 With a dual potential u and scores :math:`s_{ij} = [u_i + u_j - C_{ij}]_+` the plan of a regularizer
 is :math:`g(s_{ij}) / m`, and u is optimal exactly when :math:`\sum_j g(s_{ij}) = m` for every i.
 The function g and the mass m are the regularizer's. Everything here is in units of the mean cost.
+
+Points may have weights :math:`w_i`, of mean one. The problem is then that of the measure
+:math:`\sum_i w_i \delta_{x_i}`: rows sum to :math:`w_i`, and the regularizer is that of densities
+with respect to :math:`w_i w_j`. The plan is :math:`w_i w_j\, g(s_{ij}) / m`, and u is optimal
+exactly when :math:`\sum_j w_j\, g(s_{ij}) = m` for every i.
 """
 
 from __future__ import annotations
@@ -17,10 +22,13 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.special import kl_div
 
 from sparrot._types import FloatArray, IntArray
+from sparrot._validation import as_finite, as_real
 from sparrot.cost import Cost
 from sparrot.engine import Run
+from sparrot.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -190,6 +198,164 @@ class EntropicRegularizer(Regularizer):
         return 1.0
 
 
+def exp_q(x: Any, q: float) -> FloatArray:
+    r"""The q-exponential, :math:`[1 + (1 - q) x]_+^{1/(1-q)}`, and :math:`e^x` at q = 1.
+
+    Parameters
+    ----------
+    x : numbers of any shape.
+    q : 0 <= q <= 1.
+
+    Examples
+    --------
+    >>> exp_q([-2.0, 0.0, 1.0], 0), exp_q([-2.0, 0.0, 1.0], 0.5)
+    (array([0., 1., 2.]), array([0.  , 1.  , 2.25]))
+    >>> float(exp_q(1.0, 1).round(4))
+    2.7183
+    """
+    x, q = as_finite(x, None, "x"), as_q(q)
+    with np.errstate(over="ignore", divide="ignore"):
+        if q == 1:
+            return np.asarray(np.exp(x))
+        return np.asarray(np.exp(np.log1p(np.maximum((1 - q) * x, -1.0)) / (1 - q)))
+
+
+def log_q(x: Any, q: float) -> FloatArray:
+    r"""The q-logarithm, :math:`(x^{1-q} - 1) / (1 - q)`, and :math:`\log x` at q = 1.
+
+    The inverse of `exp_q`, but for the negative numbers that this sends to zero.
+
+    Parameters
+    ----------
+    x : nonnegative numbers of any shape.
+    q : 0 <= q <= 1.
+
+    Examples
+    --------
+    >>> log_q([0.0, 1.0, 4.0], 0), log_q([0.0, 1.0, 4.0], 0.5)
+    (array([-1.,  0.,  3.]), array([-2.,  0.,  2.]))
+    """
+    x, q = _as_nonnegative(x, "x"), as_q(q)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(np.log(x) if q == 1 else np.expm1((1 - q) * np.log(x)) / (1 - q))
+
+
+def bregman_divergence(A: Any, B: Any, q: float) -> float:
+    r"""The divergence :math:`\Phi_q(A \mid B)` between matrices, of which the q-family is made.
+
+    It is that of Bregman for :math:`\phi_q(x) = (x \log_q x - x) / (2 - q)`, whose derivative is
+    :math:`\log_q`:
+
+    .. math:: \Phi_q(A \mid B) = \frac{1}{2 - q} \sum_{ij} \bigl[ A_{ij} \log_q A_{ij} -
+              A_{ij} \log_q B_{ij} - A_{ij} B_{ij}^{1-q} + B_{ij}^{2-q} \bigr],
+
+    half the squared Frobenius distance at q = 0, and the divergence of Kullback and Leibler at
+    q = 1. Over bistochastic matrices A it is least at :math:`\exp_q(\log_q B_{ij} + u_i + u_j)`,
+    which `sparrot.project` finds.
+
+    Parameters
+    ----------
+    A, B : nonnegative numbers of one shape (at q = 0 of any sign).
+    q : 0 <= q <= 1.
+
+    Examples
+    --------
+    >>> bregman_divergence([[1.0, 0.0]], [[0.5, 0.5]], 0)
+    0.25
+    >>> round(bregman_divergence([[1.0, 0.0]], [[0.5, 0.5]], 1), 6)  # the logarithm of two
+    0.693147
+    """
+    q = as_q(q)
+    A, B = (
+        as_finite(M, None, name) if q == 0 else _as_nonnegative(M, name)
+        for M, name in ((A, "A"), (B, "B"))
+    )
+    _require_one_shape(A, B, "A", "B")
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if q == 0:
+            return float(np.square(A - B).sum() / 2)
+        if q == 1:
+            return float(kl_div(A, B).sum())
+        each = A * log_q(A, q) - A * log_q(B, q) - A * B ** (1 - q) + B ** (2 - q)
+    return _finite_sum(np.maximum(each, 0) / (2 - q))  # each is zero or more, but for rounding
+
+
+def fenchel_young_loss(Y: Any, A: Any, q: float) -> float:
+    r"""The dual divergence :math:`\Phi_q^\star(Y, \nabla \phi_q(A))`, as in the paper.
+
+    With the conjugate :math:`\phi_q^\star(y) = \exp_q(y)^{2-q} / (2 - q)` of :math:`\phi_q` (see
+    `bregman_divergence`) it is
+
+    .. math:: \sum_{ij} \phi_q^\star(Y_{ij}) + \phi_q(A_{ij}) - A_{ij} Y_{ij} \ge 0,
+
+    the gap in the inequality of Fenchel and Young: zero if and only if
+    :math:`A = \exp_q(Y)`. As a function of A, :math:`\varepsilon` times the loss of
+    :math:`Y = -C / \varepsilon` is :math:`\langle C, A \rangle + \varepsilon \sum \phi_q(A_{ij})`
+    plus a constant. So transport, for every q, is the bistochastic matrix of the smallest loss: QOT
+    at q = 0, `tsallis` between, EOT at q = 1. Where all of Y is above :math:`-1 / (1 - q)` that is
+    the projection of the kernel :math:`\exp_q(-C / \varepsilon)` under :math:`\Phi_q`. The kernel
+    is zero elsewhere, and has forgotten the costs; the loss has not.
+
+    Parameters
+    ----------
+    Y : numbers of any sign, such as `-C / eps`.
+    A : nonnegative numbers of the same shape.
+    q : 0 <= q <= 1.
+
+    Examples
+    --------
+    >>> Y = np.array([[0.0, -0.5], [-3.0, 1.0]])
+    >>> [round(fenchel_young_loss(Y, exp_q(Y, q), q), 6) for q in (0, 0.5, 1)]
+    [0.0, 0.0, 0.0]
+    >>> fenchel_young_loss(Y, np.ones((2, 2)), 0)
+    3.125
+    """
+    q = as_q(q)
+    Y, A = as_finite(Y, None, "Y"), _as_nonnegative(A, "A")
+    _require_one_shape(Y, A, "Y", "A")
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        conjugate = exp_q(Y, q) ** (2 - q) / (2 - q)
+        entropy = (np.where(A > 0, A * log_q(np.where(A > 0, A, 1.0), q), 0.0) - A) / (2 - q)
+        each = conjugate + entropy - A * Y
+    return _finite_sum(np.maximum(each, 0))
+
+
+def as_q(q: Any) -> float:
+    """A place in the family that leads from QOT, 0, to EOT, 1."""
+    if not 0 <= as_real(q) <= 1:
+        raise InvalidInputError(
+            f"must be in [0, 1], got {q!r}",
+            parameter="q",
+            value=q,
+            remedy="0 is QOT and 1 is EOT",
+        )
+    return float(q)
+
+
+def _as_nonnegative(x: Any, name: str) -> FloatArray:
+    x = as_finite(x, None, name)
+    if (x < 0).any():
+        raise InvalidInputError(
+            f"must not be negative, got {x.min():.3g}", parameter=name, value=float(x.min())
+        )
+    return x
+
+
+def _require_one_shape(A: FloatArray, B: FloatArray, name: str, other: str) -> None:
+    if A.shape != B.shape:
+        raise InvalidInputError(
+            f"and {other} must have one shape, got {A.shape} and {B.shape}",
+            parameter=name,
+            value=A.shape,
+        )
+
+
+def _finite_sum(each: FloatArray) -> float:
+    """The sum; infinite where a term overflows, or is the difference of two that do."""
+    total = float(each.sum())
+    return float("inf") if np.isnan(total) else total
+
+
 R = TypeVar("R", bound=Regularizer, covariant=True)
 
 
@@ -204,17 +370,25 @@ class Problem(Generic[R]):
     hollow : whether the diagonal is forbidden.
     floor : (n,) the effective number of neighbors that each row must have at least, as a bound
         `|W_i|^2 <= 1 / k_i` (see `sparrot.ot._floor`); None for no bound.
+    weights : (n,) the weights of the points, positive and of mean one (about one for a part of the
+        points); None for equal ones.
     """
 
     cost: Cost
     regularizer: R
     hollow: bool = True
     floor: FloatArray | None = None
+    weights: FloatArray | None = None
 
     @property
     def n(self) -> int:
         """Number of points."""
         return self.cost.n
+
+    @property
+    def total(self) -> float:
+        """The weight of all points."""
+        return float(self.n if self.weights is None else self.weights.sum())
 
     @property
     def n_pairs(self) -> int:
@@ -232,8 +406,16 @@ class Problem(Generic[R]):
         return replace(self, regularizer=self.regularizer.with_mass(mass))
 
     def part(self, index: IntArray) -> Self:
-        """The same problem between some of the points, without a floor: they have fewer."""
-        return replace(self, cost=self.cost.take(index), floor=None)
+        """The same problem between some of the points, without a floor: they have fewer.
+
+        Of weights that are so large beside those of the part that a hollow problem might have no
+        solution, a part is taken: half of the points have the median or more, so that no point has
+        more than half of the weight.
+        """
+        weights = None if self.weights is None else self.weights[index]
+        if weights is not None:
+            weights = np.minimum(weights, len(index) / 4 * np.median(weights))
+        return replace(self, cost=self.cost.take(index), floor=None, weights=weights)
 
     def dense_cost(self) -> FloatArray:
         """The n x n matrix of costs, infinite where a pair is forbidden."""
@@ -273,7 +455,7 @@ class Certificate:
 
     Attributes
     ----------
-    marginal_error : `max_i |(W1)_i - 1|`.
+    marginal_error : `max_i |(W1)_i - 1|`, and with weights `max_i |(W1)_i / w_i - 1|`.
     violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C; infinite
         where it is not known, as for a result that did not converge.
     pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
@@ -354,11 +536,13 @@ class Method(ABC, Generic[R]):
     name : its name in the table of methods.
     solves : the regularizers of the problems that it solves.
     knows_floors : whether these may have a floor.
+    knows_weights : whether their points may have weights.
     """
 
     name: str
     solves: type
     knows_floors = False
+    knows_weights = False
 
     def __init__(self, problem: Problem[R], options: Options, run: Run) -> None:
         self._problem = problem
@@ -397,9 +581,11 @@ def number_of_pairs(n: int, hollow: bool) -> int:
     return n * (n - 1) // 2 if hollow else n * (n + 1) // 2
 
 
-def marginal_error(plan: Any) -> float:
-    """`max_i |(W1)_i - 1|`, or infinity where that is not a number."""
-    sums = plan.sum(axis=1)
+def marginal_error(plan: Any, weights: FloatArray | None = None) -> float:
+    """`max_i |(W1)_i / w_i - 1|`, or infinity where that is not a number."""
+    sums = np.asarray(plan.sum(axis=1)).ravel()
+    if weights is not None:
+        sums = sums / weights
     return float(np.abs(sums - 1).max()) if np.isfinite(sums).all() else float("inf")
 
 

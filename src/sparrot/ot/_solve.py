@@ -76,7 +76,8 @@ def _fastest(problem: AnyProblem, options: Options) -> str:
 
 def _solves(method: type[Method[Any]], problem: AnyProblem) -> bool:
     return isinstance(problem.regularizer, method.solves) and (
-        problem.floor is None or method.knows_floors
+        (problem.floor is None or method.knows_floors)
+        and (problem.weights is None or method.knows_weights)
     )
 
 
@@ -87,7 +88,9 @@ def _require_solves(name: str, problem: AnyProblem) -> None:
         return
     others = [other for other in SOLVERS[1:] if _solves(METHODS[other], problem)]
     fits = isinstance(problem.regularizer, method.solves)
-    what = "a floor on the neighbors of a row" if fits else "this regularizer"
+    what = "this regularizer"
+    if fits:
+        what = "a floor on the neighbors of a row" if problem.weights is None else "weights"
     raise InvalidInputError(
         f"{name!r} does not solve problems with {what}",
         parameter="solver",
@@ -100,6 +103,15 @@ def _is_approximate(problem: AnyProblem, options: Options) -> bool:
     """Whether to search in a graph of neighbors: if some are given, or it is the faster way."""
     if options.search == "exact":
         return False
+    if problem.weights is not None:
+        if options.search == "auto":
+            return False
+        raise InvalidInputError(
+            "'approximate' is for points of equal weights",
+            parameter="search",
+            value=options.search,
+            remedy="use {search='exact'}",
+        )
     if not problem.cost.is_squared_euclidean:
         if options.search == "auto":
             return False
