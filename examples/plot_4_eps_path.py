@@ -18,7 +18,7 @@ angles, neighbors = [], []
 for a in sparrot.qot_path(spiral.X, grid):
     vectors = sparrot.eigenpairs(a, 9).vectors
     angles.append(sparrot.metrics.mean_principal_angle(vectors, clean))
-    neighbors.append(a.mean_degree)
+    neighbors.append(a.mean_neighbors)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 axes[0].loglog(grid, neighbors, "o-")

@@ -613,6 +613,30 @@ def floor_product_rows(
 
 
 @njit(nogil=True, cache=True)
+def _floor_level(s: Array, c: Array, n: int, half: float) -> tuple[float, float]:
+    """The v with `sum w = 1` for `w_j = [v + s_j]_+ / (c_j + half)`, and the sum of the squares.
+
+    Newton from the right, which is monotone.
+    """
+    v = np.inf
+    for a in range(n):
+        v = min(v, c[a] + half - s[a])
+    squares = 0.0
+    for _ in range(200):
+        weight, total, squares = 0.0, 1.0, 0.0
+        for a in range(n):
+            if v + s[a] > 0:
+                g = 1 / (c[a] + half)
+                weight += g
+                total -= s[a] * g
+                squares += (v + s[a]) * (v + s[a]) * g * g
+        if weight == 0 or total / weight >= v:
+            break
+        v = total / weight
+    return v, squares
+
+
+@njit(nogil=True, cache=True)
 def floor_transform_rows(
     indptr: Array,
     indices: Array,
@@ -652,22 +676,7 @@ def floor_transform_rows(
         low, high, y_low, y_high = 0.0, np.inf, 0.0, 0.0
         half = 0.0  # f / 2
         for turn in range(100):
-            level = np.inf
-            for a in range(n):
-                level = min(level, c[a] + half - s[a])
-            squares = 0.0
-            for _ in range(200):  # Newton from the right, monotone
-                weight, total, squares = 0.0, 1.0, 0.0
-                for a in range(n):
-                    if level + s[a] > 0:
-                        g = 1 / (c[a] + half)
-                        weight += g
-                        total -= s[a] * g
-                        squares += (level + s[a]) * (level + s[a]) * g * g
-                if weight == 0 or total / weight >= level:
-                    break
-                level = total / weight
-            v[k] = level
+            v[k], squares = _floor_level(s, c, n, half)
             f[k] = 2 * half
             y = np.log(floor[k] * squares)
             narrow = high < np.inf and high - low <= 1e-14 * high

@@ -559,12 +559,13 @@ def as_max_iter(value: Any) -> int | None:
     return int(value)
 
 
-def as_count(value: Any, name: str, most: int) -> int:
+def as_count(value: Any, name: str, most: int | None = None) -> int:
     """An integer from 1 to `most`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not 1 <= int(value) <= most:
+    if not whole or int(value) < 1 or (most is not None and int(value) > most):
+        end = "on" if most is None else f"to {most}"
         raise InvalidInputError(
-            f"must be an integer from 1 to {most}, got {value!r}", parameter=name, value=value
+            f"must be an integer from 1 {end}, got {value!r}", parameter=name, value=value
         )
     return int(value)
 

@@ -140,11 +140,17 @@ def batch_mixing(W: Any, batches: Any) -> float:
             f"must name at least 2 batches, one for each of the {W.shape[0]} points, got "
             f"{len(names)} over {len(members)} points",
             parameter="batches",
+            remedy="pass the name of the batch of each point",
         )
     mass = W @ np.eye(len(names))[members]
     degree = mass.sum(axis=1)
     if not degree.sum() > 0:
-        raise InvalidInputError("has no edges, so nothing is mixed", parameter="W", value=W)
+        raise InvalidInputError(
+            "has no edges, so nothing is mixed",
+            parameter="W",
+            value=W,
+            remedy="pass an affinity with positive entries",
+        )
     shares = mass / np.where(degree > 0, degree, 1.0)[:, None]
     local = entr(shares).sum(axis=1) @ degree / degree.sum()
     return float(local / entr(mass.sum(axis=0) / degree.sum()).sum())

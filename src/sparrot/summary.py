@@ -39,9 +39,9 @@ class Step:
 
     Attributes
     ----------
-    eps : relative to the mean cost.
-    degrees, perplexity, potential : (n,) number of neighbors of each point, effective number of
-        neighbors, and dual potential in the units of C.
+    relative_eps : eps over the mean cost.
+    neighbor_counts, perplexity, potential : (n,) number of neighbors of each point, effective
+        number of neighbors, and dual potential in the units of C.
     quantiles : of the number of neighbors: minimum, 10 %, median, 90 %, maximum.
     n_connected_components : number of connected components of the graph.
     eigenvalues : the largest, in descending order.
@@ -52,8 +52,8 @@ class Step:
     warnings : what may not be as intended, with the remedy.
     """
 
-    eps: float
-    degrees: IntArray
+    relative_eps: float
+    neighbor_counts: IntArray
     perplexity: FloatArray
     potential: FloatArray
     quantiles: FloatArray
@@ -117,7 +117,7 @@ def summarize(
     each_side: int = 3,
     span: float = 4.0,
     n_eigenvalues: int = 10,
-    n_coordinates: int = 4,
+    n_components: int = 4,
     tol: float = 1e-8,
     max_iter: int | None = None,
     n_jobs: int | None = None,
@@ -137,14 +137,14 @@ def summarize(
     each_side : how many other eps there are on either side of the chosen one.
     span : the ratio of the largest eps to the chosen one, and of that to the smallest.
     n_eigenvalues : how many eigenvalues to compute for each; fewer if there are fewer points.
-    n_coordinates : columns of each embedding, at least two and fewer than eigenvalues.
+    n_components : columns of each embedding, at least two and fewer than eigenvalues.
 
     Examples
     --------
     >>> import numpy as np, sparrot
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
     >>> s = sparrot.summarize(X)
-    >>> [round(step.eps, 2) for step in s.steps], s.chosen
+    >>> [round(step.relative_eps, 2) for step in s.steps], s.chosen
     ([0.25, 0.4, 0.63, 1.0, 1.59, 2.52, 4.0], 3)
     >>> step = s.steps[s.chosen]
     >>> step.embedding.shape, step.n_connected_components, float(s.min_neighbors.min())
@@ -152,7 +152,7 @@ def summarize(
     """
     scale = as_scale(eps, perplexity, n_neighbors)
     points = as_points(X, as_public_metric(metric))
-    k, d = _counts(n_eigenvalues, n_coordinates, len(points))
+    k, d = _counts(n_eigenvalues, n_components, len(points))
     side = as_count(each_side, "each_side", 100)
     hint = "it is a factor on eps, 4 is a good start"
     if not 1 < as_positive(span, "span", hint) <= _WIDEST:
@@ -184,18 +184,18 @@ def summarize(
     return Summary(points.shape, metric, tol, span, cost.unit, found, side, search, floor)
 
 
-def _counts(n_eigenvalues: Any, n_coordinates: Any, n: int) -> tuple[int, int]:
+def _counts(n_eigenvalues: Any, n_components: Any, n: int) -> tuple[int, int]:
     """The numbers of eigenvalues and coordinates, no more than n points can have."""
     if n < _FEWEST:
         raise InvalidInputError(
             f"must have at least {_FEWEST} points, got {n}", parameter="X", value=n
         )
     k = as_count(n_eigenvalues, "n_eigenvalues", 1000)
-    d = as_count(n_coordinates, "n_coordinates", 999)
+    d = as_count(n_components, "n_components", 999)
     if not 2 <= d < k:
         raise InvalidInputError(
             f"must be at least 2 and less than n_eigenvalues = {k}, got {d}",
-            parameter="n_coordinates",
+            parameter="n_components",
             value=d,
         )
     return min(k, n - 1), min(d, n - 2)
@@ -227,8 +227,8 @@ def _step(
     components = affinity.n_connected_components
     neighbors = np.diff(W.indptr)
     return Step(
-        eps=eps,
-        degrees=neighbors,
+        relative_eps=eps,
+        neighbor_counts=neighbors,
         perplexity=effective_neighbors(W),
         potential=affinity.potential,
         quantiles=np.quantile(neighbors, _QUANTILES),

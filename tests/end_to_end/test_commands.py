@@ -144,7 +144,7 @@ def test_threads_are_no_question_of_what_the_file_holds(tmp_path, capsys, monkey
     ],
 )
 def test_every_kind_of_affinity_is_what_its_function_gives(kind, options, points, capsys, tmp_path):
-    names = {"--neighbors": "k", "--jobs": "n_jobs"}
+    names = {"--neighbors": "n_neighbors", "--jobs": "n_jobs"}
     given = {
         names.get(flag, flag[2:]): value if value == "connected" else json.loads(value)
         for flag, value in zip(options[::2], options[1::2], strict=True)
@@ -334,10 +334,10 @@ def test_principal_components_come_first_if_asked_for(points, capsys):
 def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
     output = tmp_path / "path.csv"
     facts = told(capsys, "path", points, "--steps", "2", "--span", "9", "-o", output)
-    assert [round(step["eps"], 3) for step in facts["steps"]] == [0.111, 0.333, 1, 3, 9]
+    assert [round(step["relative_eps"], 3) for step in facts["steps"]] == [0.111, 0.333, 1, 3, 9]
     rows = sparrot.read_points(output)
     assert rows.shape == (5, len(facts["steps"][0]))
-    assert rows[:, 0].tolist() == [step["eps"] for step in facts["steps"]]
+    assert rows[:, 0].tolist() == [step["relative_eps"] for step in facts["steps"]]
 
 
 @pytest.mark.parametrize("command", ["path", "report"])

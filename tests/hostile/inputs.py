@@ -187,8 +187,8 @@ GOOD: dict[str, Callable[[], Any]] = {
 }
 # Arguments that make a call fast, where their own default would be slow or unfit for few points.
 SMALL: dict[str, dict[str, Any]] = {
-    "knn": {"k": 3},
-    "KNN": {"k": 3},
+    "knn": {"n_neighbors": 3},
+    "KNN": {"n_neighbors": 3},
     "tsne": {"n_iter": 20, "early_exaggeration_iter": 5, "perplexity": 4},
     "sc.tsne": {"n_iter": 20, "early_exaggeration_iter": 5},
     "umap_layout": {"n_epochs": 5},
@@ -223,8 +223,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "max_memory", "value", "laplacian", "scalar_curvature", "omega",
     ),
     "count": (
-        "n_components", "k", "k_max", "n_neighbors", "n_clusters", "max_clusters", "max_iter",
-        "dimension", "n", "d", "n_per_cluster", "each_side", "n_eigenvalues", "n_coordinates",
+        "n_components", "k", "max_neighbors", "n_neighbors", "n_clusters", "max_clusters",
+        "max_iter", "dimension", "n", "d", "n_per_cluster", "each_side", "n_eigenvalues",
         "n_epochs", "negative_sample_rate", "n_comps", "n_pcs", "maxiter", "sample", "gap", "first",
     ),
     "choice": (

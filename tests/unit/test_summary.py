@@ -17,10 +17,10 @@ def spiral():
 def test_each_step_is_the_affinity_at_its_eps(spiral):
     X, s = spiral
     for step in (s.steps[0], s.steps[s.chosen], s.steps[-1]):
-        a = sparrot.qot(X, step.eps, min_neighbors=5)
+        a = sparrot.qot(X, step.relative_eps, min_neighbors=5)
         # both plans have marginals within tol; W is 1-Lipschitz in u/eps, u known to about n tol
         assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)
-        assert np.array_equal(step.degrees, np.diff(a.matrix.indptr))
+        assert np.array_equal(step.neighbor_counts, np.diff(a.matrix.indptr))
         assert np.allclose(
             step.eigenvalues, eigenpairs(a.matrix, 10, components="each").values, atol=1e-6
         )
@@ -29,7 +29,7 @@ def test_each_step_is_the_affinity_at_its_eps(spiral):
 
 def test_the_chosen_eps_stands_in_the_middle(spiral):
     _, s = spiral
-    eps = np.array([step.eps for step in s.steps])
+    eps = np.array([step.relative_eps for step in s.steps])
     assert eps[s.chosen] == 1.0
     assert np.allclose(np.diff(np.log(eps)), np.log(4) / 3)
     assert (s.shape, s.metric, s.tol, s.span) == ((400, 50), "sqeuclidean", 1e-8, 4.0)
@@ -38,7 +38,7 @@ def test_the_chosen_eps_stands_in_the_middle(spiral):
 def test_turning_keeps_the_space_of_the_eigenvectors_and_their_scale(spiral):
     X, s = spiral
     for step in s.steps:
-        W = sparrot.qot(X, step.eps, min_neighbors=5).matrix
+        W = sparrot.qot(X, step.relative_eps, min_neighbors=5).matrix
         V = eigenpairs(W, 5, components="each").vectors[:, 1:]
         Y = step.embedding / np.sqrt(len(X))
         assert np.allclose(Y.T @ Y, np.eye(4), atol=1e-9)
@@ -85,7 +85,9 @@ def test_the_search_and_its_neighbors_are_those_of_the_path():
     s = sparrot.summarize(X, 0.1, each_side=1, search="approximate", neighbors=nearest)
     assert s.search == "approximate"
     for step in s.steps:
-        a = sparrot.qot(X, step.eps, min_neighbors=5, search="approximate", neighbors=nearest)
+        a = sparrot.qot(
+            X, step.relative_eps, min_neighbors=5, search="approximate", neighbors=nearest
+        )
         assert not step.certificate.exact
         assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)  # as without a search
 
@@ -120,7 +122,7 @@ def test_four_points_are_enough_and_three_are_not():
         ({"span": 1.0}, "more than 1"),
         ({"each_side": 0}, "each_side"),
         ({"n_eigenvalues": 4}, "less than n_eigenvalues = 4, got 4"),
-        ({"n_coordinates": 1}, "at least 2"),
+        ({"n_components": 1}, "at least 2"),
         ({"eps": 1.0, "perplexity": 5.0}, "not both"),
         ({"eps": 1.0, "n_neighbors": 5}, "eps or n_neighbors, not both"),
         ({"min_neighbors": 4, "n_neighbors": 5}, "n_neighbors or min_neighbors, not both"),
@@ -137,7 +139,7 @@ def test_every_point_has_as_many_neighbors_as_were_asked_for_at_every_eps(name):
     s = sparrot.summarize(X, n_neighbors=15)
     expected = sparrot.qot(X, n_neighbors=15)
     assert set(s.min_neighbors) == {15.0}
-    assert s.steps[s.chosen].eps == pytest.approx(expected.relative_eps)
+    assert s.steps[s.chosen].relative_eps == pytest.approx(expected.relative_eps)
     assert np.allclose(s.steps[s.chosen].perplexity, sparrot.perplexity(expected), rtol=1e-4)
     for step in s.steps:
         assert max(step.certificate.floor_violation, step.certificate.complementarity) <= 1e-8
@@ -150,7 +152,7 @@ def test_every_eps_has_the_floor_that_was_asked_for():
         s = sparrot.summarize(X, 0.2, each_side=1, min_neighbors=asked)
         assert (None if s.min_neighbors is None else s.min_neighbors.min()) == floor
         for step in s.steps:
-            a = sparrot.qot(X, step.eps, min_neighbors=floor)
+            a = sparrot.qot(X, step.relative_eps, min_neighbors=floor)
             assert np.allclose(step.perplexity, sparrot.perplexity(a), rtol=1e-4)
     s = sparrot.summarize(X, perplexity=8, each_side=1)
     assert set(s.min_neighbors) == {4.0}

@@ -103,7 +103,7 @@ def _inflated(outliers: str, affinity: Affinity) -> AffinityWarning | None:
         return None
     return AffinityWarning(
         f"{outliers}, so that eps = {affinity.relative_eps:.3g} x mean cost gives "
-        f"{affinity.mean_degree:.0f} neighbors a row",
+        f"{affinity.mean_neighbors:.0f} neighbors a row",
         remedy=["drop these outliers", "ask for {perplexity=30} instead of an eps"],
     )
 

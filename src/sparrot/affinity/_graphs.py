@@ -22,7 +22,7 @@ from sparrot.affinity._result import Affinity
 from sparrot.affinity._transport import project
 from sparrot.cost import SMALL, Cost, make_cost
 from sparrot.engine import Run, require_memory
-from sparrot.errors import InvalidInputError
+from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.ot import compressed, screen
 
 _DENSE_BYTES = 32  # for each entry of a dense kernel, all copies counted
@@ -32,7 +32,7 @@ _DENSE_POWER = 5000  # points up to which dense matrices are small
 
 def knn(
     X: Any,
-    k: int = 15,
+    n_neighbors: int = 15,
     *,
     metric: str = "sqeuclidean",
     neighbors: Any = None,
@@ -43,7 +43,7 @@ def knn(
     Parameters
     ----------
     X : (n, p) points.
-    k : number of neighbors, the point itself not counted.
+    n_neighbors : k, the point itself not counted; all others, with a warning, if they are fewer.
     metric : as for `sparrot.qot`.
     neighbors : a transformer with the interface of `sklearn.neighbors.KNeighborsTransformer` to
         search with (an approximate one, say); exact search by tiles if None.
@@ -61,7 +61,7 @@ def knn(
     """
     points = as_points(X, as_public_metric(metric))
     n = len(points)
-    k = as_count(k, "k", n - 1)
+    k = _as_neighbors(n_neighbors, n)
     cost = make_cost(points, metric)
     if neighbors is None:
         with Run(n_jobs) as run:
@@ -163,9 +163,9 @@ def gaussian_l2(
 
 def magic(
     X: Any,
-    k: int = 5,
+    n_neighbors: int = 5,
     *,
-    k_max: int | None = None,
+    max_neighbors: int | None = None,
     decay: float = 1.0,
     t: int = 3,
     n_jobs: int | None = None,
@@ -179,8 +179,9 @@ def magic(
     Parameters
     ----------
     X : (n, p) points.
-    k : the neighbor that sets the bandwidth, the point itself not counted.
-    k_max : neighbors with an affinity, 3 k by default.
+    n_neighbors : k, the neighbor that sets the bandwidth, the point itself not counted; the
+        farthest, with a warning, if there are fewer.
+    max_neighbors : neighbors with an affinity, 3 k by default.
     decay : how fast the kernel falls off.
     t : power.
     n_jobs : threads; all cores by default.
@@ -194,8 +195,10 @@ def magic(
     """
     points = as_points(X)
     n = len(points)
-    k = as_count(k, "k", n - 1)
-    k_max = min(3 * k, n - 1) if k_max is None else as_count(k_max, "k_max", n - 1)
+    k = _as_neighbors(n_neighbors, n)
+    k_max = min(3 * k, n - 1)
+    if max_neighbors is not None:
+        k_max = as_count(max_neighbors, "max_neighbors", n - 1)
     decay = as_positive(decay, "decay", "the kernel must fall off; 1.0 is MAGIC's choice")
     cost = make_cost(points, "sqeuclidean")
     with Run(n_jobs) as run:
@@ -210,6 +213,21 @@ def magic(
     M = csr_array(diags_array(1 / K.sum(axis=1)) @ K)
     power = _power(M, as_count(t, "t", 10**6))
     return Affinity("magic", power, cost.unit, "sqeuclidean", hollow=False)
+
+
+def _as_neighbors(value: Any, n: int) -> int:
+    """A number of nearest neighbors, at most all other points."""
+    k = as_count(value, "n_neighbors")
+    if k >= n:
+        warn(
+            AffinityWarning(
+                f"n_neighbors is {k} of {n} points: each has all {n - 1} others for neighbors",
+                parameter="n_neighbors",
+                value=k,
+                remedy=f"take {{n_neighbors={max(1, n // 2)}}} or fewer",
+            )
+        )
+    return min(k, n - 1)
 
 
 def _power(M: csr_array, t: int) -> csr_array:
@@ -267,19 +285,19 @@ class KNN(AffinityEstimator):
     Examples
     --------
     >>> import numpy as np, sparrot
-    >>> sparrot.KNN(k=1).fit_transform(np.arange(4.0)[:, None]).nnz
+    >>> sparrot.KNN(1).fit_transform(np.arange(4.0)[:, None]).nnz
     6
     """
 
     def __init__(
         self,
-        k: int = 15,
+        n_neighbors: int = 15,
         *,
         metric: str = "sqeuclidean",
         neighbors: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.metric = metric
         self.neighbors = neighbors
         self.n_jobs = n_jobs
@@ -368,21 +386,21 @@ class MAGIC(AffinityEstimator):
     Examples
     --------
     >>> import numpy as np, sparrot
-    >>> sparrot.MAGIC(k=2, t=1).fit_transform(np.arange(8.0)[:, None]).shape
+    >>> sparrot.MAGIC(2, t=1).fit_transform(np.arange(8.0)[:, None]).shape
     (8, 8)
     """
 
     def __init__(
         self,
-        k: int = 5,
+        n_neighbors: int = 5,
         *,
-        k_max: int | None = None,
+        max_neighbors: int | None = None,
         decay: float = 1.0,
         t: int = 3,
         n_jobs: int | None = None,
     ) -> None:
-        self.k = k
-        self.k_max = k_max
+        self.n_neighbors = n_neighbors
+        self.max_neighbors = max_neighbors
         self.decay = decay
         self.t = t
         self.n_jobs = n_jobs

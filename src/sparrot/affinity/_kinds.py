@@ -14,31 +14,11 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from sparrot.errors import InvalidInputError
-
 if TYPE_CHECKING:
     from sparrot.affinity._estimator import AffinityEstimator
     from sparrot.affinity._result import Affinity
 
 AUTO = "auto"  # a floor that is chosen by `Scale.floor`
-FLOORS = ("min_neighbors", "n_neighbors")  # arguments that only QOT has
-
-
-def no_floor(name: str, value: Any, kind: str) -> InvalidInputError:
-    """The error of a floor for a kind that has none.
-
-    Examples
-    --------
-    >>> print(no_floor("min_neighbors", 5, "eot"))
-    min_neighbors is a floor on the neighbors of every point, which only QOT has, and eot has \
-none; leave it out, or take QOT
-    """
-    return InvalidInputError(
-        f"is a floor on the neighbors of every point, which only QOT has, and {kind} has none",
-        parameter=name,
-        value=value,
-        remedy=["leave it out", "take QOT"],
-    )
 
 
 def _by_perplexity(n: int) -> dict[str, Any]:
@@ -74,7 +54,7 @@ class Kind:
     Examples
     --------
     >>> KINDS["knn"].parameters
-    ('k', 'metric', 'neighbors', 'n_jobs')
+    ('n_neighbors', 'metric', 'neighbors', 'n_jobs')
     """
 
     module: str
@@ -122,12 +102,12 @@ KINDS = {
     ),
     "eot": Kind(_TRANSPORT, "eot", "EOT", _EPS, _by_perplexity, (("drop", 1e-3),), transport=True),
     "tsallis": Kind(_TRANSPORT, "tsallis", "Tsallis", _EPS, _by_perplexity, transport=True),
-    "knn": Kind(_GRAPHS, "knn", "KNN", ("k",)),
+    "knn": Kind(_GRAPHS, "knn", "KNN", ("n_neighbors",)),
     "gaussian": Kind(_GRAPHS, "gaussian", "Gaussian", ("bandwidth",)),
     # Its neighbors are all points both where the kernel is narrow and where it is wide.
     "gaussian_l2": Kind(_GRAPHS, "gaussian_l2", "GaussianL2", ("bandwidth",), is_monotone=False),
     "epanechnikov": Kind(_GRAPHS, "epanechnikov", "Epanechnikov", ("bandwidth", "eps")),
-    "magic": Kind(_GRAPHS, "magic", "MAGIC", ("k",), symmetric=False),
+    "magic": Kind(_GRAPHS, "magic", "MAGIC", ("n_neighbors",), symmetric=False),
 }
 
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sparrot._types import PointArray
 from sparrot._validation import as_choice
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._kinds import AUTO, FLOORS, KINDS, kinds, no_floor
+from sparrot.affinity._kinds import AUTO, KINDS, kinds
 from sparrot.affinity._result import Affinity, perplexity, require_affinity
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.cost import costs_to
@@ -66,8 +66,6 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
         defaults |= {} if chosen.floor is None else {"min_neighbors": chosen.floor}
     given = {name: value for name, value in arguments.items() if value is not None}
     unknown = [name for name in given if name not in chosen.parameters]
-    if unknown and unknown[0] in FLOORS:
-        raise no_floor(unknown[0], given[unknown[0]], kind)
     if unknown:
         raise InvalidInputError(
             f"is no parameter of {kind}",
@@ -170,7 +168,7 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
         return float(np.log(perplexity(matrix).mean() / target))
 
     what = f"a mean perplexity of {target:g}"
-    log_h, _ = find_root(excess, np.log(0.1), 1.0, PERPLEXITY_PRECISION, what)
+    log_h, _ = find_root(excess, np.log(0.1), 1.0, PERPLEXITY_PRECISION, what, parameter="to")
     return chosen.function(X, bandwidth=float(np.exp(log_h)), **arguments)
 
 

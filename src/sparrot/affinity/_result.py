@@ -44,6 +44,7 @@ def perplexity(W: Any) -> FloatArray:
         raise InvalidInputError(
             f"has no positive entry in row {empty[0]}, so that row has no perplexity",
             parameter="W",
+            remedy="drop such points",
         )
     return perplexities(W)
 
@@ -103,11 +104,13 @@ class Affinity:
 
     @property
     def relative_eps(self) -> float:
-        """The regularization relative to the mean cost."""
-        return float("nan") if self.eps is None else self.eps / self.mean_cost
+        """The regularization relative to the mean cost; NaN if there is none, or no cost."""
+        if self.eps is None or self.metric == "kernel":
+            return float("nan")
+        return self.eps / self.mean_cost
 
     @property
-    def mean_degree(self) -> float:
+    def mean_neighbors(self) -> float:
         """Mean number of nonzero entries a row."""
         return float(csr_array(self.matrix).nnz / self.matrix.shape[0])
 
@@ -232,7 +235,7 @@ class Affinity:
 
     def __repr__(self) -> str:
         """One line with what matters."""
-        facts = [f"{self.matrix.shape[0]} points", f"{self.mean_degree:.1f} neighbors a row"]
+        facts = [f"{self.matrix.shape[0]} points", f"{self.mean_neighbors:.1f} neighbors a row"]
         if self.eps is not None and self.metric != "kernel":
             facts.append(f"eps = {self.relative_eps:.3g} x mean cost")
         if self.min_neighbors is not None:
@@ -241,18 +244,18 @@ class Affinity:
         if self.certificate is not None:
             facts.append(f"marginal error {self.certificate.marginal_error:.1e}")
             if self.min_neighbors is not None:
-                facts.append(floor_errors(self.certificate))
+                facts.append(floors_in_words(self.certificate))
             claimed = ", as its file claims" if self.certificate.claimed else ""
             facts.append(f"violation {self.certificate.violation:.1e}{claimed}")
         return f"<{self.kind} affinity: {', '.join(facts)}>"
 
 
-def floor_errors(certificate: Certificate) -> str:
+def floors_in_words(certificate: Certificate) -> str:
     """What a certificate says of floors, in words.
 
     Examples
     --------
-    >>> floor_errors(Certificate(1e-9, 0.0, 6, True, complementarity=3e-9))
+    >>> floors_in_words(Certificate(1e-9, 0.0, 6, True, complementarity=3e-9))
     'floor violation 0.0e+00, complementarity 3.0e-09'
     """
     return (

@@ -271,8 +271,8 @@ def qot_path(
     Yields
     ------
     Affinity
-        What `qot(X, eps)` returns; `n_neighbors`, `components`, `perplexity` and `spectral_gap` of
-        each are there for the asking.
+        What `qot(X, eps)` returns; `mean_neighbors`, `n_connected_components`, `perplexity` and
+        `spectral_gap` of each are there for the asking.
 
     Examples
     --------
@@ -530,7 +530,7 @@ def tsallis(
     >>> X = np.random.default_rng(0).standard_normal((100, 5))
     >>> bool(abs(sparrot.tsallis(X, 1.0, q=0).matrix - sparrot.qot(X).matrix).max() < 1e-7)
     True
-    >>> [int(sparrot.tsallis(X, 0.1, q).mean_degree) for q in (0, 0.5, 0.9)]
+    >>> [int(sparrot.tsallis(X, 0.1, q).mean_neighbors) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
     if not 0 <= as_real(q) < 1:

@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 
 import sparrot
 from sparrot._validation import as_choice, as_count
-from sparrot.affinity._kinds import FLOORS, KINDS, kinds, no_floor
+from sparrot.affinity._kinds import KINDS, kinds
 from sparrot.affinity._registry import build
 from sparrot.cli._options import OTHER_NAMES
 from sparrot.cli._output import require_same_cells
@@ -26,7 +26,7 @@ from sparrot.io._numpy import holds_affinity
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
-_MAKING = (*_QOT, "k", "q", "drop", "checkpoint")  # about making an affinity
+_MAKING = (*_QOT, "q", "drop", "checkpoint")  # about making an affinity
 _ABOUT_POINTS = ("array", "header", "names", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
@@ -111,8 +111,6 @@ def make_affinity(
     }
     given: dict[str, Any] = {} if kind.floor is None else {"min_neighbors": kind.floor}
     for option, value in _given(options, _MAKING).items():
-        if option not in parameters and option in FLOORS:
-            raise no_floor(option, value, name)
         if option not in parameters:
             takes = ", ".join(f"{{{known}}}" for known in parameters)
             raise InvalidInputError(

@@ -28,7 +28,7 @@ METRICS = (
     "hamming",
 )
 # Flags for which Python has more names than one, depending on the kind of affinity.
-OTHER_NAMES = {"eps": "bandwidth", "k": "n_neighbors"}
+OTHER_NAMES = {"eps": "bandwidth"}
 
 
 def either(names: Iterable[str]) -> str:
@@ -235,7 +235,7 @@ def add_affinity(
     add_cost(group, threads)
     group.add_argument(
         "--neighbors",
-        dest="k",
+        dest="n_neighbors",
         type=int,
         metavar="K",
         help="knn, magic: the number of nearest neighbors; qot: the effective number of neighbors "

@@ -85,7 +85,7 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
         "eps": affinity.eps,
         "relative_eps": None if _has_no_scale(affinity) else affinity.relative_eps,
         "mean_cost": affinity.mean_cost,
-        "neighbors": affinity.mean_degree,
+        "neighbors": affinity.mean_neighbors,
         "perplexity": affinity.perplexity,
         "min_neighbors": least_neighbors(affinity.min_neighbors),
         "components": affinity.n_connected_components,
@@ -109,7 +109,7 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
     lines["neighbors"] = neighbors_line(
-        affinity.mean_degree, affinity.perplexity, affinity.min_neighbors
+        affinity.mean_neighbors, affinity.perplexity, affinity.min_neighbors
     )
     lines["components"] = f"{affinity.n_connected_components}"
     if affinity.certificate is not None:
@@ -149,8 +149,8 @@ def path_facts(summary: Summary) -> dict[str, Any]:
         "n": summary.shape[0],
         "metric": summary.metric,
         "mean_cost": summary.mean_cost,
-        "relative_eps": step.eps,
-        "neighbors": float(step.degrees.mean()),
+        "relative_eps": step.relative_eps,
+        "neighbors": float(step.neighbor_counts.mean()),
         "perplexity": float(step.perplexity.mean()),
         "min_neighbors": least_neighbors(summary.min_neighbors),
         "components": step.n_connected_components,
@@ -181,7 +181,7 @@ def certificate_line(certificate: sparrot.Certificate, has_floor: bool) -> str:
     'marginal error 1.0e-09, floor violation 0.0e+00, complementarity 3.0e-09, violation 0.0e+00 \
 over all 6 pairs'
     """
-    from sparrot.affinity._result import floor_errors
+    from sparrot.affinity._result import floors_in_words
 
     checked = counted(certificate.pairs_checked, "pair")
     if certificate.exact:
@@ -191,6 +191,6 @@ over all 6 pairs'
     claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
     return (
         f"marginal error {certificate.marginal_error:.1e}, "
-        f"{f'{floor_errors(certificate)}, ' if has_floor else ''}"
+        f"{f'{floors_in_words(certificate)}, ' if has_floor else ''}"
         f"violation {certificate.violation:.1e} over {checked}{claimed}"
     )

@@ -47,7 +47,7 @@ def run(options: Namespace, session: Session) -> None:
             "name": outcome.name,
             "parameter": outcome.parameter,
             "angle": outcome.angle,
-            "neighbors": outcome.mean_degree,
+            "neighbors": outcome.mean_neighbors,
             "seconds": outcome.seconds,
         }
         for outcome in result.outcomes
@@ -60,7 +60,7 @@ def run(options: Namespace, session: Session) -> None:
 def _table(outcomes: Any) -> str:
     lines = [f"{'graph':<10}{'parameter':<24}{'mean angle':>11}{'neighbors':>12}{'seconds':>9}"]
     lines += [
-        f"{o.name:<10}{o.parameter:<24}{o.angle:>11.3f}{o.mean_degree:>12.1f}{o.seconds:>9.2f}"
+        f"{o.name:<10}{o.parameter:<24}{o.angle:>11.3f}{o.mean_neighbors:>12.1f}{o.seconds:>9.2f}"
         for o in outcomes
     ]
     return "\n".join(lines)

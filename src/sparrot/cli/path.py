@@ -66,8 +66,8 @@ def run(options: Namespace, session: Session) -> None:
 def step_record(step: Any) -> dict[str, float]:
     """The numbers at one eps."""
     record = {
-        "eps": step.eps,
-        "neighbors": float(step.degrees.mean()),
+        "relative_eps": step.relative_eps,
+        "neighbors": float(step.neighbor_counts.mean()),
         "perplexity": float(step.perplexity.mean()),
         "components": step.n_connected_components,
     }
@@ -88,7 +88,7 @@ def _table(records: list[dict[str, float]], chosen: int) -> dict[str, str]:
     lines = {"eps": "neighbors  perplexity  components  2nd eigenvalue"}
     for k, r in enumerate(records):
         mark = "  <- chosen" if k == chosen else ""
-        lines[f"{r['eps']:.4g}"] = (
+        lines[f"{r['relative_eps']:.4g}"] = (
             f"{r['neighbors']:>9.1f}  {r['perplexity']:>10.1f}  {r['components']:>10}"
             f"  {r['eigenvalue 2']:>14.6f}{mark}"
         )

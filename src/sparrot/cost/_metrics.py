@@ -79,10 +79,9 @@ def _rounding_of_costs(X: PointArray, metric: str) -> float:
     """A mean cost that is no more than rounding."""
     if metric == "precomputed":
         return 0.0
-    if metric not in _METRICS:  # there are no tiles: looking at all points costs nothing
-        return np.inf if (X == X[0]).all() else 0.0
-    size = 1.0 if metric == "cosine" else max(float(X.max()), -float(X.min()))
-    return X.shape[1] * (_ROUNDING * size) * (_ROUNDING * size)
+    if metric in _METRICS:
+        return _METRICS[metric].rounding(X)
+    return np.inf if (X == X[0]).all() else 0.0  # there are no tiles: looking costs nothing
 
 
 def _from_points(X: PointArray, metric: str) -> Cost:
@@ -114,9 +113,11 @@ class _Metric(NamedTuple):
     """A metric that needs no n x n matrix: its cost, and costs of new points with given ones.
 
     These are as they are and, where that is another function, without a number for each new point.
+    `rounding` is what costs of given points may be off by, when all of them are equal.
     """
 
     cost: Callable[[PointArray], Cost]
+    rounding: Callable[[PointArray], float]
     costs_to: Callable[[PointArray], Callable[[PointArray], FloatArray]]
     shifted: Callable[[PointArray], Callable[[PointArray], FloatArray]] | None = None
 
@@ -126,9 +127,16 @@ def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
     return lambda X: to_unit(_unit_rows(X))
 
 
+def _rounding_of_squares(X: PointArray) -> float:
+    size = _ROUNDING * max(float(X.max()), -float(X.min()))
+    return X.shape[1] * size * size
+
+
 _METRICS = {
-    "sqeuclidean": _Metric(PointCost, half_squared_distances, shifted_costs),
-    "cosine": _Metric(lambda X: PointCost(_unit_rows(X)), _cosines_to),
+    "sqeuclidean": _Metric(PointCost, _rounding_of_squares, half_squared_distances, shifted_costs),
+    "cosine": _Metric(
+        lambda X: PointCost(_unit_rows(X)), lambda X: X.shape[1] * _ROUNDING**2, _cosines_to
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 """Where work runs, how much memory it may take, and how it tells of its progress."""
 
 from sparrot.engine._progress import Progress, ProgressBar, ProgressCallback, as_progress, silent
-from sparrot.engine._run import Run, available_memory, memory_budget, peak_memory, require_memory
+from sparrot.engine._run import Run, available_memory, peak_memory, require_memory
 from sparrot.engine._threads import Threads, row_blocks
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "Threads",
     "as_progress",
     "available_memory",
-    "memory_budget",
     "peak_memory",
     "require_memory",
     "row_blocks",

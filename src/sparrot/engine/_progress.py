@@ -25,7 +25,7 @@ class Progress:
     Attributes
     ----------
     stage : what is being done: `"newton"`, `"screening"`, `"extending"`, `"growing"`,
-        `"alternating"`.
+        `"alternating"`, `"sinkhorn"`.
     n_points : size of the problem being worked on (the active set begins with smaller ones).
     done, total : how much of the stage is done; `total` is 0 where the end is not known.
     marginal_error : the last known `max_i |(W1)_i - 1|`, or infinity.

@@ -120,6 +120,7 @@ class SpatialMethod(Method[PowerRegularizer]):
 
     solves = PowerRegularizer
     knows_floors = True
+    knows_full_rows = False
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         self._given = problem

@@ -52,7 +52,9 @@ class DenseMethod(Method[PowerRegularizer]):
         run.require_memory(
             _BYTES * problem.n**2,
             what=f"solver={self.name!r} with {problem.n} points",
-            remedy="use {solver='active-set'}, which needs no n x n matrix",
+            remedy="lower the largest {min_neighbors}, which is all other points"
+            if problem.has_full_row
+            else "use {solver='active-set'}, which needs no n x n matrix",
         )
         super().__init__(problem, options, run)
         self._C = problem.dense_cost()
@@ -100,7 +102,7 @@ class DenseNewton(DenseMethod):
         """Solve the problem at one eps, from potentials if there are any, or without its floor."""
         problem = self._problem.at(eps, with_floor)
         if problem.floor is None:
-            return super().solve(eps, start, tol)
+            return super().solve(eps, start, tol, with_floor)
         if must_be_uniform(problem.floor, problem.n - problem.hollow):
             return uniform_solution(problem, self._C, self.name, tol)
         if start is None:  # that of the problem without a floor, roughly

@@ -369,11 +369,6 @@ def floor_errors(squares: FloatArray, k: FloatArray, e: FloatArray, eps: float) 
     return errors
 
 
-def has_full_row(floor: FloatArray, most: int) -> bool:
-    """Whether some row must have all points, `most`, as neighbors."""
-    return bool(floor.max() >= most * (1 - 1e-12))
-
-
 def must_be_uniform(floor: FloatArray, most: int) -> bool:
     """Whether every row must have all points, `most`, as neighbors with equal weights."""
     return bool(floor.min() >= most * (1 - 1e-12))

@@ -206,9 +206,7 @@ class EpsilonPath:
         try:
             log_eps, _ = self._reach(target, log_eps, slope, PERPLEXITY_PRECISION)
             return self.at(float(np.exp(log_eps)))
-        except InvalidInputError as error:
-            if error.value is not None:  # it says why
-                raise
+        except OutOfReachError as error:
             raise InvalidInputError(
                 error.problem, parameter="perplexity", value=target,
                 remedy=[*self._to_drop(), *self._to_part(), *error.remedies],
@@ -475,6 +473,10 @@ def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
     return y + slope * (log_n - x)
 
 
+class OutOfReachError(InvalidInputError):
+    """No eps gives what was asked for."""
+
+
 def find_root(
     excess: Callable[[float], float],
     x: float,
@@ -482,6 +484,8 @@ def find_root(
     precision: float,
     what: str,
     center: float = 0.0,
+    *,
+    parameter: str = "perplexity",
 ) -> tuple[float, float]:
     """Find x with `|excess(x)| <= precision` for an increasing function; also its slope there.
 
@@ -511,10 +515,10 @@ def find_root(
         if following == x:
             break
         x = following
-    raise InvalidInputError(
+    raise OutOfReachError(
         f"is out of reach: nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the mean cost "
         f"gives {what}; the nearest was off by a factor {np.exp(abs(y)):.2f}",
-        parameter="perplexity",
+        parameter=parameter,
         remedy="ask for a value that is attained",
     )
 

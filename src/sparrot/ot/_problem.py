@@ -395,6 +395,12 @@ class Problem(Generic[R]):
         """Pairs i < j and, without the hollow constraint, each point with itself."""
         return number_of_pairs(self.n, self.hollow)
 
+    @property
+    def has_full_row(self) -> bool:
+        """Whether the floor of some row is all points, so that all pairs of it carry mass."""
+        most = self.n - self.hollow
+        return self.floor is not None and bool(self.floor.max() >= most * (1 - 1e-12))
+
     def at(self, eps: float, with_floor: bool = True) -> Self:
         """The same problem with another eps and, if asked, without its floor."""
         return replace(
@@ -535,13 +541,14 @@ class Method(ABC, Generic[R]):
     ----------
     name : its name in the table of methods.
     solves : the regularizers of the problems that it solves.
-    knows_floors : whether these may have a floor.
+    knows_floors, knows_full_rows : whether these may have a floor, and one of all other points.
     knows_weights : whether their points may have weights.
     """
 
     name: str
     solves: type
     knows_floors = False
+    knows_full_rows = True
     knows_weights = False
 
     def __init__(self, problem: Problem[R], options: Options, run: Run) -> None:

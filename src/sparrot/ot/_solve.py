@@ -11,7 +11,6 @@ from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
-from sparrot.ot._floor import has_full_row
 from sparrot.ot._problem import AnyProblem, Method, Options
 from sparrot.ot._sinkhorn import Sinkhorn
 
@@ -38,9 +37,7 @@ def make_method(problem: AnyProblem, options: Options, run: Run) -> Method[Any]:
     """The method that was asked for, or the one that is fastest for the problem."""
     name = _fastest(problem, options) if options.method == "auto" else options.method
     _require_solves(name, problem)
-    if problem.floor is not None and has_full_row(problem.floor, problem.n - problem.hollow):
-        name = "newton"  # all pairs carry mass
-    elif name == "active-set" and _is_approximate(problem, options):
+    if name == "active-set" and _is_approximate(problem, options):
         name = "approximate-active-set"
     return METHODS[name](problem, options, run)
 
@@ -65,38 +62,40 @@ def dense_instead(
 
 def _fastest(problem: AnyProblem, options: Options) -> str:
     """The dense or the sparse path where both can, else the first method that can."""
-    able = [name for name, method in METHODS.items() if _solves(method, problem)]
+    able = [name for name in METHODS if not _lacks(name, problem)]
     if "newton" not in able:
         return able[0]
     asked = options.search == "approximate" or options.checkpoint is not None
     # About there both take the same time (benchmarks/crossing.py).
     few = problem.n <= (SMALL if problem.floor is None else _SMALL_WITH_A_FLOOR)
-    return "newton" if few and not asked else "active-set"
+    return "newton" if (few or problem.has_full_row) and not asked else "active-set"
 
 
-def _solves(method: type[Method[Any]], problem: AnyProblem) -> bool:
-    return isinstance(problem.regularizer, method.solves) and (
-        (problem.floor is None or method.knows_floors)
-        and (problem.weights is None or method.knows_weights)
-    )
+def _lacks(name: str, problem: AnyProblem) -> str:
+    """What of a problem a method does not know; nothing if it solves it."""
+    method = METHODS[name]
+    if not isinstance(problem.regularizer, method.solves):
+        return "this regularizer"
+    if problem.floor is not None and not method.knows_floors:
+        return "a floor on the neighbors of a row"
+    if problem.has_full_row and not method.knows_full_rows:
+        return "a floor of all other points"
+    if problem.weights is not None and not method.knows_weights:
+        return "weights"
+    return ""
 
 
 def _require_solves(name: str, problem: AnyProblem) -> None:
     """Raise unless the method is for such problems."""
-    method = METHODS[name]
-    if _solves(method, problem):
-        return
-    others = [other for other in SOLVERS[1:] if _solves(METHODS[other], problem)]
-    fits = isinstance(problem.regularizer, method.solves)
-    what = "this regularizer"
-    if fits:
-        what = "a floor on the neighbors of a row" if problem.weights is None else "weights"
-    raise InvalidInputError(
-        f"{name!r} does not solve problems with {what}",
-        parameter="solver",
-        value=name,
-        remedy=f"take {' or '.join(f'{{solver={other!r}}}' for other in others)}",
-    )
+    what = _lacks(name, problem)
+    if what:
+        others = [f"{{solver={other!r}}}" for other in SOLVERS[1:] if not _lacks(other, problem)]
+        raise InvalidInputError(
+            f"{name!r} does not solve problems with {what}",
+            parameter="solver",
+            value=name,
+            remedy=f"take {' or '.join(others)}",
+        )
 
 
 def _is_approximate(problem: AnyProblem, options: Options) -> bool:

@@ -72,7 +72,7 @@ def _solve(n: int, d: int, eps: float, solver: str, seed: int) -> dict[str, Any]
         "seconds": seconds,
         "bytes": peak,
         "steps": a.n_iter,
-        "neighbors": a.mean_degree,
+        "neighbors": a.mean_neighbors,
         "marginal_error": a.certificate.marginal_error,
         "violation": a.certificate.violation,
     }

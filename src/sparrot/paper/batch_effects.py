@@ -206,8 +206,8 @@ def _affinity_numbers(parameters: Parameters, seed: int, method: str, eps: float
     }
     links = _directed(parameters, data.X) if method == "k-NN" else W
     marks |= dict(zip(("own_few", "own_many"), own_batch(links, data.batches), strict=True))
-    place, mean_degree = np.arange(len(data.X)), float(W.sum() / W.shape[0])
-    image = rounded(len(place) * coarse_grained(W, place, PIXELS) / mean_degree, 9)
+    place, mean_neighbors = np.arange(len(data.X)), float(W.sum() / W.shape[0])
+    image = rounded(len(place) * coarse_grained(W, place, PIXELS) / mean_neighbors, 9)
     numbers = {"marks": marks} | ({"image": image} if seed == 0 else {})
     if found.potential is None:
         return numbers

@@ -39,7 +39,7 @@ class Outcome:
 
     name: str
     parameter: str
-    mean_degree: float
+    mean_neighbors: float
     plane: FloatArray
     angle: float
     seconds: float
@@ -134,5 +134,7 @@ def _draw_principal(axes: Any, demo: Demo) -> None:
 
 def _draw_affinity(axes: Any, demo: Demo) -> None:
     draw_affinity(demo.affinity, ax=axes)
-    axes.set_title(f"c  QOT affinity, {demo.affinity.mean_degree:.0f} neighbors a row", loc="left")
+    axes.set_title(
+        f"c  QOT affinity, {demo.affinity.mean_neighbors:.0f} neighbors a row", loc="left"
+    )
     axes.set(xlabel="point, in order along the curve", ylabel="point")

@@ -119,20 +119,17 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         }
     )
     drawn = work.each({f"{name}-cells": partial(_first_cells, parameters, name) for name in seeds})
-    correlations = [
-        {"set": name, "method": m, "seed": s, "lineage": lineage, "correlation": value}
-        for name in seeds
-        for m in MAIN_METHODS
-        for s in seeds[name]
-        for lineage, value in found[f"{name}-{m}-{s}"]["correlations"].items()
-    ]
-    ends = [
-        {"set": name, "method": m, "seed": s, "lineage": lineage, "rank": value}
-        for name in seeds
-        for m in MAIN_METHODS
-        for s in seeds[name]
-        for lineage, value in found[f"{name}-{m}-{s}"]["ends"].items()
-    ]
+
+    def by_lineage(key: str, number: str) -> list[dict[str, Any]]:
+        return [
+            {"set": name, "method": m, "seed": s, "lineage": lineage, number: value}
+            for name in seeds
+            for m in MAIN_METHODS
+            for s in seeds[name]
+            for lineage, value in found[f"{name}-{m}-{s}"][key].items()
+        ]
+
+    correlations = by_lineage("correlations", "correlation")
     return {
         "missing": [{"set": name, "reason": reason} for name, reason in missing.items()],
         "sets": {
@@ -141,7 +138,7 @@ def run(parameters: Parameters, work: Work) -> Numbers:
             for name in seeds
         },
         "correlations": correlations,
-        "ends": ends,
+        "ends": by_lineage("ends", "rank"),
         "correlation_bands": bands(correlations, ("set", "method", "lineage"), "correlation"),
         "correlation_means": bands(correlations, ("set", "method"), "correlation"),
     }

@@ -63,9 +63,9 @@ def _potentials(parameters: Parameters, d: int, seed: int) -> Rows:
         assert a.potential is not None
         u = float(a.potential.mean())
         level = potential_level(float(eps) / n, n, d, area)
-        fitted = bool(a.mean_degree >= _FEWEST and 2 * u <= _HIGHEST)
+        fitted = bool(a.mean_neighbors >= _FEWEST and 2 * u <= _HIGHEST)
         row = {"d": d, "seed": seed, "eps": float(eps), "u": u, "theory": level / 2}
-        rows.append(row | {"neighbors": a.mean_degree, "fitted": fitted})
+        rows.append(row | {"neighbors": a.mean_neighbors, "fitted": fitted})
     return rows
 
 

@@ -87,7 +87,7 @@ def _operator(constant: float, alpha: float, n: int, sample: int) -> dict[str, A
         "sample": sample,
         "value": value,
         "level": level,
-        "neighbors": a.mean_degree,
+        "neighbors": a.mean_neighbors,
     }
 
 

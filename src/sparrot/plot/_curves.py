@@ -88,7 +88,11 @@ def perplexity(values: Any, *, ax: Any = None, **style: Any) -> Any:
     values = _vector(values, "values", 1)
     if not ((values >= 0) & (values <= _MOST_NEIGHBORS)).all():
         raise InvalidInputError(
-            "must be perplexities, numbers of neighbors", parameter="values", value=values
+            f"must be perplexities, numbers of neighbors from 0 to {_MOST_NEIGHBORS:g}, got values "
+            f"from {values.min():g} to {values.max():g}",
+            parameter="values",
+            value=values,
+            remedy="pass {sparrot.perplexity(W)} or an affinity",
         )
     ax = new_axes(ax)
     ax.hist(values, **({"bins": 40, "color": PALETTE[0], "linewidth": 0} | style))
@@ -129,7 +133,12 @@ def convergence(results: Any, *, ax: Any = None) -> Any:
     """
     named = results if isinstance(results, Mapping) else {"": results}
     if not named:
-        raise InvalidInputError("must have at least one", parameter="results", value=results)
+        raise InvalidInputError(
+            f"must have at least one result, got {results!r}",
+            parameter="results",
+            value=results,
+            remedy="pass an affinity, or names and affinities",
+        )
     ax = new_axes(ax)
     for (name, result), color in zip(named.items(), colors(len(named)), strict=True):
         errors = _errors(result)
@@ -174,7 +183,7 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
     from sparrot.summary import as_summary
 
     steps = as_summary(summary).steps
-    eps = [step.eps for step in steps]
+    eps = [step.relative_eps for step in steps]
     _neighbors(axes[0], eps, np.array([step.quantiles for step in steps]))
     axes[1].plot(eps, [step.eigenvalues for step in steps], color=PALETTE[0], linewidth=0.8)
     axes[1].set_ylabel("eigenvalue")

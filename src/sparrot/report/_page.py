@@ -94,7 +94,7 @@ def _floor(summary: Summary) -> str:
 
 def _step(step: Step, has_floor: bool) -> dict[str, Any]:
     return {
-        "eps": step.eps,
+        "eps": step.relative_eps,
         "components": step.n_connected_components,
         "quantiles": step.quantiles.tolist(),
         "mean_perplexity": float(step.perplexity.mean()),
@@ -103,7 +103,7 @@ def _step(step: Step, has_floor: bool) -> dict[str, Any]:
         "embedding": encode_array(step.embedding, "f4", "the embedding"),
         "potential": encode_array(step.potential, "f4", "the potential"),
         "perplexity": encode_array(step.perplexity, "f4"),
-        "neighbors": encode_array(step.degrees, "u4"),
+        "neighbors": encode_array(step.neighbor_counts, "u4"),
         "verdict": _verdict(step.certificate, has_floor),
         "certificate": _certificate(step, has_floor),
         "warnings": [str(warning) for warning in step.warnings],
@@ -270,7 +270,7 @@ def python_lines(
         options += f", min_neighbors={float(floors[0]) if same else floors.tolist()}"
     none = ", min_neighbors=None" if floors is None else ""
     around = (
-        f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}, n_coordinates={d}"
+        f"each_side={summary.chosen}, span={summary.span!r}, n_eigenvalues={k}, n_components={d}"
     )
     extra = "".join(f", {name}={name}" for name in given)
     lines = [
@@ -280,11 +280,11 @@ def python_lines(
         *(load or [f"X = ...  # the {summary.shape[0]} points"]),
         "",
         "# the affinity at this eps, and its certificate",
-        f"a = sparrot.qot(X, eps={step.eps!r}{options})",
+        f"a = sparrot.qot(X, eps={step.relative_eps!r}{options})",
         "print(a, a.certificate)",
         "",
         "# everything on this page, and its embedding at this eps",
-        f"summary = sparrot.summarize(X, eps={chosen.eps!r}{options}{none}, {around})",
+        f"summary = sparrot.summarize(X, eps={chosen.relative_eps!r}{options}{none}, {around})",
         f"embedding = summary.steps[{summary.steps.index(step)}].embedding",
         f'sparrot.report.write_report("report.html", summary{extra})',
     ]

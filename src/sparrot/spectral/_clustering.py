@@ -134,15 +134,15 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
 
     def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
         """Warn of clusters of few points; of those that are components if nobody has done so."""
-        said = self.components == "warn"
-        if not said and pairs.n_connected_components > self.n_clusters_:
+        already_warned = self.components == "warn"
+        if not already_warned and pairs.n_connected_components > self.n_clusters_:
             self._announce_more_components_than_clusters(pairs)
             return
         order = np.arange(len(pairs.values))
-        counted = (pairs.nontrivial if said else order > 0) & (order < self.n_clusters_)
+        among = (pairs.nontrivial if already_warned else order > 0) & (order < self.n_clusters_)
         most = _SMALL * len(points) / self.n_clusters_
-        count, where = nearly_separate(pairs.values, pairs.vectors, counted, most)
-        connected = said or pairs.n_connected_components == 1
+        count, where = nearly_separate(pairs.values, pairs.vectors, among, most)
+        connected = already_warned or pairs.n_connected_components == 1
         announce_nearly_separate(
             count,
             points[where],

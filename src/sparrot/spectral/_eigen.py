@@ -97,11 +97,11 @@ def participation(vectors: FloatArray) -> FloatArray:
 
 
 def nearly_separate(
-    values: FloatArray, vectors: FloatArray, counted: BoolArray, most: float = np.inf
+    values: FloatArray, vectors: FloatArray, among: BoolArray, most: float = np.inf
 ) -> tuple[int, IntArray]:
     """How many pairs within 1e-3 of one live on fewer than 1 % of the points, or on two; and where.
 
-    Only pairs that are `counted` matter, and the trivial one must not be among them. Vectors that
+    Only pairs `among` these matter, and the trivial one must not be one of them. Vectors that
     live on `most` points or more are passed over. A point belongs to a vector if its entry is at
     least half as large as the largest.
 
@@ -115,7 +115,7 @@ def nearly_separate(
     (0, array([], dtype=int64))
     """
     few = min(max(_FEW * len(vectors), _PAIR), most)
-    found = counted & (values >= 1 - _NEAR) & (participation(vectors) < few)
+    found = among & (values >= 1 - _NEAR) & (participation(vectors) < few)
     size = np.abs(vectors[:, found])
     return int(found.sum()), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))
 

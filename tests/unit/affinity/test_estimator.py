@@ -28,11 +28,11 @@ def expected_failures(estimator):
         sparrot.QOT(metric="precomputed"),
         sparrot.EOT(),
         sparrot.Tsallis(),
-        sparrot.KNN(k=1),
+        sparrot.KNN(n_neighbors=1),
         sparrot.Gaussian(),
         sparrot.Epanechnikov(),
         sparrot.GaussianL2(),
-        sparrot.MAGIC(k=1),
+        sparrot.MAGIC(n_neighbors=1),
     ],
     expected_failed_checks=expected_failures,
 )

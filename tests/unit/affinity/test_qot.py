@@ -22,7 +22,7 @@ def test_the_matrix_is_what_the_documentation_says():
     assert a.certificate == sparrot.Certificate(
         a.certificate.marginal_error, 0.0, 300 * 299 // 2, True
     )
-    assert a.mean_degree == a.matrix.nnz / 300
+    assert a.mean_neighbors == a.matrix.nnz / 300
     assert "300 points" in repr(a)
     assert len(a.history) == a.n_iter
 

@@ -113,7 +113,7 @@ def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
 def test_statistics_of_a_ring_are_known(n):
     t = 2 * np.pi * np.arange(n) / n
     a = sparrot.knn(np.c_[np.cos(t), np.sin(t)], 2)
-    assert a.mean_degree == a.perplexity == pytest.approx(2)
+    assert a.mean_neighbors == a.perplexity == pytest.approx(2)
     assert a.n_connected_components == 1
     assert a.spectral_gap == pytest.approx(1 - np.cos(2 * np.pi / n), abs=1e-7)
 

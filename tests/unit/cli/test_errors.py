@@ -26,7 +26,7 @@ def spelled(command, error):
     ("parameter", "command", "flag"),
     [
         ("eps", "affinity", "--eps"),
-        ("k", "affinity", "--neighbors"),
+        ("n_neighbors", "affinity", "--neighbors"),
         ("n_jobs", "affinity", "--jobs"),
         ("n_jobs", "reproduce", "--jobs"),
         ("max_iter", "path", "--max-iter"),

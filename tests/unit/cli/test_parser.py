@@ -105,13 +105,13 @@ def test_what_cannot_be_parsed_is_one_line_and_two(arguments, complaint, capsys)
     assert "--help" in said
 
 
-def ring(X, k=1):
-    W = np.roll(np.eye(len(X)), k, axis=0)
+def ring(X, n_neighbors=1):
+    W = np.roll(np.eye(len(X)), n_neighbors, axis=0)
     return sparrot.Affinity("ring", W + W.T, 1.0, "sqeuclidean")
 
 
 def test_a_kind_that_is_added_to_the_table_can_be_asked_for(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(KINDS, "ring", Kind(__name__, "ring", "Ring", ("k",)))
+    monkeypatch.setitem(KINDS, "ring", Kind(__name__, "ring", "Ring", ("n_neighbors",)))
     np.save(tmp_path / "x.npy", np.arange(12.0)[:, None])
     asked = ["cluster", str(tmp_path / "x.npy"), "--kind", "ring", "--neighbors", "4", "--json"]
     assert main([*asked, "--clusters", "4"]) == 0
@@ -178,7 +178,7 @@ def test_threads_reach_every_kind_that_has_them(kind, monkeypatch, tmp_path):
     monkeypatch.setattr(Threads, "__init__", counted)
     points = np.random.default_rng(0).standard_normal((1600, 2))  # enough for a search of pairs
     np.save(tmp_path / "x.npy", points[:: 1 if kind == "epanechnikov" else 20])
-    scale = [] if KINDS[kind].scales == ("k",) else ["--eps", "0.5"]
+    scale = [] if KINDS[kind].scales == ("n_neighbors",) else ["--eps", "0.5"]
     asked = ["affinity", tmp_path / "x.npy", "--kind", kind, *scale, "--jobs", 2, "-q"]
     assert main([str(word) for word in asked]) == 0
     assert seen == (set() if kind == "gaussian" else {2})

@@ -38,7 +38,7 @@ def test_the_operator_on_the_circle_converges_at_the_rate_of_its_neighbors():
         a = sparrot.qot(X, 0.4)
         estimate = laplacian_estimate(a, np.cos(t), potential_level(a.eps, n, 1, 2 * np.pi), 1)
         errors.append(np.abs(estimate + np.cos(t)).max())
-        neighbors.append(a.mean_degree)
+        neighbors.append(a.mean_neighbors)
     assert errors[-1] < 0.05
     assert scaling_exponent(neighbors, errors) == pytest.approx(-1, abs=0.05)
 

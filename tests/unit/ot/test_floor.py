@@ -109,7 +109,7 @@ def test_each_point_may_have_a_floor_of_its_own(solver):
     assert np.array_equal(a.min_neighbors, k)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ["auto", "newton"])
 def test_one_point_may_have_all_others_as_neighbors(solver):
     X = points("gaussian", 40)
     k = np.full(40, 3.0)
@@ -118,6 +118,16 @@ def test_one_point_may_have_all_others_as_neighbors(solver):
     row = np.where(np.arange(40) == 7, 0, 1 / 39)
     # |W_i - 1/39|^2 = |W_i|^2 - 1/39 is as small as the floor is met: to 1e-8 of 1/39
     assert np.linalg.norm(a.matrix.toarray()[7] - row) <= np.sqrt(3e-8 / 39)
+    assert a.solver == "newton"
+
+
+def test_all_others_as_neighbors_are_for_the_dense_solver_and_nothing_is_replaced_in_silence():
+    X = points("gaussian", 40)
+    with pytest.raises(sparrot.InvalidInputError, match="a floor of all other points") as caught:
+        sparrot.qot(X, 0.1, min_neighbors=39, solver="active-set")
+    assert (caught.value.parameter, caught.value.remedy) == ("solver", "take solver='newton'")
+    with pytest.raises(sparrot.NotEnoughMemoryError, match="lower the largest min_neighbors"):
+        sparrot.qot(X, 0.1, min_neighbors=39, max_memory=1e4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -126,7 +136,7 @@ def test_self_loops_can_have_a_floor(solver):
     a = sparrot.qot(X, 0.1, hollow=False, min_neighbors=5, solver=solver)
     assert_floor_optimal(a, half_squared(X), 5, hollow=False)
     assert a.matrix.diagonal().max() > 0
-    b = sparrot.qot(X, 0.1, hollow=False, min_neighbors=150, solver=solver)
+    b = sparrot.qot(X, 0.1, hollow=False, min_neighbors=150)
     assert np.abs(b.matrix.toarray() - 1 / 150).max() <= 1e-6
 
 

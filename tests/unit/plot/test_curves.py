@@ -35,7 +35,7 @@ def test_convergence_shows_the_history_and_where_it_ended():
 def test_the_path_panel_shows_what_the_summary_says():
     s = sparrot.summarize(X, each_side=2)
     neighbors, spectrum, components = sparrot.plot.eps_path(s)
-    eps = [step.eps for step in s.steps]
+    eps = [step.relative_eps for step in s.steps]
     assert list(neighbors.lines[0].get_xdata()) == eps
     assert list(neighbors.lines[0].get_ydata()) == [step.quantiles[2] for step in s.steps]
     assert len(spectrum.lines) == len(s.steps[0].eigenvalues) + 1

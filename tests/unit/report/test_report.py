@@ -70,9 +70,9 @@ def test_the_page_says_what_the_summary_says(summary):
     assert data["chosen"] == 1
     assert data["title"] == "t"
     for said, step in zip(data["steps"], summary.steps, strict=True):
-        assert said["eps"] == step.eps
+        assert said["eps"] == step.relative_eps
         assert np.allclose(numbers(said["embedding"]), step.embedding.ravel(), rtol=1e-6)
-        assert np.array_equal(numbers(said["neighbors"]), step.degrees)
+        assert np.array_equal(numbers(said["neighbors"]), step.neighbor_counts)
         assert "Optimal" in said["verdict"]
     assert np.allclose(numbers(data["layouts"][0]["xy"]), X[:, :2].ravel(), rtol=1e-6)
 
