@@ -125,3 +125,14 @@ def test_with_a_floor_the_scale_of_the_costs_changes_nothing(X, eps, share, fact
     a, b = (sparrot.qot(s * C, eps, tol=1e-10, **arguments) for s in (1.0, factor))
     assert abs(a.matrix - b.matrix).max() <= 1e-6
     assert b.eps / a.eps == pytest.approx(factor)
+
+
+@common
+@given(X=clouds, eps=relative_eps, seed=seeds, spread=st.floats(0.0, 3.0), solver=solvers)
+def test_every_result_with_weights_is_optimal(X, eps, seed, spread, solver):
+    w = np.exp(spread * np.random.default_rng(seed).standard_normal(len(X)))
+    w = np.minimum(w, np.median(w) * len(w) / 4)  # so that there is a hollow plan
+    a = sparrot.qot(X, eps, weights=w / w.mean(), solver=solver)
+    certificate = a.check(X)
+    assert certificate.marginal_error <= 1e-8
+    assert certificate.violation <= 1e-12 * (half_squared(X).max() + np.abs(a.potential).max())

@@ -613,7 +613,7 @@ def _weighted(
     """The problem with weights of mean one, and the eps of it that is one of given weights."""
     if problem.floor is not None:
         raise InvalidInputError(
-            "has no solution together with a floor on neighbors here",
+            "cannot be given together with a floor on the neighbors of a row",
             parameter="weights",
             remedy="leave out {weights}, or {min_neighbors} and {n_neighbors}",
         )

@@ -127,10 +127,11 @@ def expected_neighbors(eps: float, n: int, dimension: int, volume: float) -> flo
     Examples
     --------
     >>> import numpy as np, sparrot
-    >>> t = 2 * np.pi * np.arange(1000) / 1000
-    >>> a = sparrot.qot(np.c_[np.cos(t), np.sin(t)], 1.0)
-    >>> round(expected_neighbors(a.eps, 1000, 1, 2 * np.pi)), round(a.n_neighbors)
-    (67, 66)
+    >>> X = sparrot.datasets.make_sphere(1000)
+    >>> a = sparrot.qot(X, 1.0)
+    >>> k = expected_neighbors(a.eps, 1000, 2, 4 * np.pi)
+    >>> round(k, 1), bool(abs(a.mean_degree / k - 1) < 0.1)
+    (31.6, True)
     """
     level = potential_level(eps, n, dimension, volume)
     if level == 0:

@@ -416,11 +416,13 @@ class Problem(Generic[R]):
 
         Of weights that are so large beside those of the part that a hollow problem might have no
         solution, a part is taken: half of the points have the median or more, so that no point has
-        more than half of the weight.
+        more than half of the weight. Two points have equal weights.
         """
         weights = None if self.weights is None else self.weights[index]
         if weights is not None:
-            weights = np.minimum(weights, len(index) / 4 * np.median(weights))
+            n = len(index)
+            most = n / 4 * np.median(weights) if n > 2 else weights.min()
+            weights = np.minimum(weights, most)
         return replace(self, cost=self.cost.take(index), floor=None, weights=weights)
 
     def dense_cost(self) -> FloatArray:

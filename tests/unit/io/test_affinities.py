@@ -98,6 +98,8 @@ def spoilt(path, tmp_path, **changes):
         ({"potential": np.zeros(3)}, r"potential of shape \(3,\)"),
         ({"kind": np.array([{}])}, "allow_pickle=False"),
         ({"potential": np.full(50, np.nan)}, "has a potential that is not finite"),
+        ({"weights": np.zeros(50)}, "has weights that are not positive"),
+        ({"weights": np.ones(3)}, r"weights of shape \(3,\)"),
         ({"eps": 0.0}, "has eps = 0.0, which must be positive"),
         ({"eps": -1.0}, "has eps = -1.0, which must be positive"),
         ({"eps": np.nan}, "has eps = nan, which must be positive"),

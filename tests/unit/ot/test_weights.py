@@ -66,6 +66,20 @@ def test_a_point_may_weigh_nearly_as_much_as_all_others():
         assert_weighted_optimal(a, half_squared(X), w)
 
 
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_few_points_with_uneven_weights_are_solved_by_all_that_solve_many(n):
+    X = points("gaussian", n)[:, :2]
+    for seed in range(20):
+        w = some_weights(n, seed, 2.0)
+        w = np.minimum(w, 0.95 * (w.sum() - w.max()))
+        for eps in (0.1, 40.0):
+            a, b = (
+                sparrot.qot(X, eps, weights=w / w.mean(), solver=solver)
+                for solver in ("newton", "active-set")
+            )
+            assert abs(a.matrix - b.matrix).max() <= 1e-6
+
+
 def cvxpy_plan(C, w, eps, hollow):
     """The stated problem, by a solver of quadratic programs."""
     cp = pytest.importorskip("cvxpy")
