@@ -26,7 +26,9 @@ class MatrixCost(Cost):
         self._C = C
         self._index: IntArray = np.arange(self.n)
         self._largest: FloatArray = np.maximum(C.max(axis=1), -C.min(axis=1))
-        self.unit = self.mean() if unit is None else unit
+        if unit is None:
+            unit = self.mean() if np.isfinite(self._largest).all() else np.inf
+        self.unit = unit
         self.shift = np.zeros(self.n)
 
     def products(

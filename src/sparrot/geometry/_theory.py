@@ -130,7 +130,7 @@ def expected_neighbors(eps: float, n: int, dimension: int, volume: float) -> flo
     >>> X = sparrot.datasets.make_sphere(1000)
     >>> a = sparrot.qot(X, 1.0)
     >>> k = expected_neighbors(a.eps, 1000, 2, 4 * np.pi)
-    >>> round(k, 1), bool(abs(a.mean_degree / k - 1) < 0.1)
+    >>> round(k, 1), bool(abs(a.mean_neighbors / k - 1) < 0.1)
     (31.6, True)
     """
     level = potential_level(eps, n, dimension, volume)

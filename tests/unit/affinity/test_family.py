@@ -198,11 +198,19 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
     assert errors[1] < errors[0] < 0.1
 
 
+@pytest.mark.parametrize("build", [sparrot.knn, sparrot.magic])
+def test_few_points_have_all_others_for_neighbors_and_a_warning(build):
+    X = points("gaussian", 4)
+    with pytest.warns(sparrot.AffinityWarning, match="n_neighbors is 5 of 4 points") as caught:
+        a = build(X, n_neighbors=5)
+    assert (a.matrix != build(X, 3).matrix).nnz == 0
+    assert caught[0].message.remedy == "take n_neighbors=2 or fewer"
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X: sparrot.knn(X, 0), "k must be an integer from 1 to 29"),
-        (lambda X: sparrot.knn(X, 30), "k must be an integer from 1 to 29"),
+        (lambda X: sparrot.knn(X, 0), "n_neighbors must be an integer from 1 on, got 0"),
         (lambda X: sparrot.gaussian(X, -1), "bandwidth must be positive"),
         (lambda X: sparrot.tsallis(X, 1.0, 1.0), "q must be in \\[0, 1\\), got 1.0"),
         (
