@@ -454,7 +454,7 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
         (["affinity", "points.npy", "-o", "a.npz", "--checkpoint", "a.npz"], 2, "name two files"),
         (["embed", "points.npy", "--affinity", "sparrot"], 2, "--affinity is for .h5ad files"),
         (["affinity", "points.npy", "--plot", "a.npz"], 2, ".png, .pdf, .svg"),
-        (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --metric"),
+        (["affinity", "points.npy", "--kind", "knn", "--eps", "1"], 2, "it takes --neighbors"),
         (["embed", "points.npy", "--time", "2"], 2, "--method diffusion"),
         (["embed", "points.npy", "--components", "1", "--plot", "a.png"], 2, "--components 2"),
         (["cluster", "points.npy", "--eps", "50", "--clusters", "90"], 2, "from 1 to 89"),
@@ -484,8 +484,7 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
         (
             ["affinity", "points.npy", "--kind", "eot", "--min-neighbors", "5"],
             2,
-            "--min-neighbors is a floor on the neighbors of every point, which only QOT has, and "
-            "eot has none; leave it out, or take QOT",
+            "--min-neighbors is no option of the kind eot; it takes --eps, --perplexity, ",
         ),
         (
             ["cluster", "points.npy", "--perplexity", "5.2", "--min-neighbors", "5"],

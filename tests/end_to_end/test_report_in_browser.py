@@ -290,12 +290,12 @@ def hundred_thousand():
     Y = rng.standard_normal((n, 2))
     steps = tuple(
         Step(
-            eps=2.0**k,
-            n_neighbors=np.full(n, 20 + k),
+            relative_eps=2.0**k,
+            neighbor_counts=np.full(n, 20 + k),
             perplexity=15 + rng.random(n),
             potential=rng.random(n),
             quantiles=np.full(5, 20.0 + k),
-            components=1,
+            n_connected_components=1,
             eigenvalues=np.linspace(1, 0.5, 10),
             embedding=(1 + 0.1 * k) * Y,
             certificate=Certificate(1e-9, 0.0, n * (n - 1) // 2, True),

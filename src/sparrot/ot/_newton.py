@@ -94,9 +94,9 @@ class Dual(ABC, Generic[S]):
         return float(np.abs(state.gradient / self.weight).max()) / self.mass
 
     def rounding(self, u: FloatArray, state: S) -> float:
-        """The error that the rounding of the potentials alone can make."""
+        """The error that the rounding of `u_i + u_j - C_ij` alone can make."""
         off = np.abs(state.diagonal * u / self.weight).max()
-        return float(np.finfo(np.float64).eps * off / self.mass)
+        return float(4 * np.finfo(np.float64).eps * off / self.mass)
 
     def first_delta(self, state: S) -> float:
         """The delta to begin with."""

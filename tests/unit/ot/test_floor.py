@@ -397,10 +397,8 @@ def test_a_result_to_start_from_saves_steps_for_it_has_the_multipliers(solver, a
     assert abs(a.matrix - again.matrix).max() <= 1e-6
     if "eps" in arguments:  # of another problem it is a start, too
         other = {"eps": 0.04, "min_neighbors": 6.5, "solver": solver}
-        cold, warm, half = (
-            sparrot.qot(X, potential=start, **other) for start in (None, a, a.potential)
-        )
-        assert warm.n_iter < min(cold.n_iter, half.n_iter)
+        cold, warm = (sparrot.qot(X, potential=start, **other) for start in (None, a))
+        assert warm.n_iter < cold.n_iter
         assert abs(cold.matrix - warm.matrix).max() <= 1e-6
 
 
