@@ -66,6 +66,19 @@ def imported_rooms(path: Path) -> set[str]:
     return found - {room_of(path), "__version__"}
 
 
+def private_modules(path: Path) -> set[str]:
+    """The private modules of other rooms that a module imports from, such as `plot._style`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sparrot."):
+            room, *module = node.module.split(".")[1:]
+            modules = module or [alias.name for alias in node.names]
+            found |= {
+                f"{room}.{name}" for name in modules if (SOURCE / room / f"{name}.py").exists()
+            }
+    return {name for name in found if name.split(".")[0] != room_of(path) and "._" in name}
+
+
 def imports() -> dict[str, set[str]]:
     """For each room the rooms that it imports from."""
     rooms: dict[str, set[str]] = {room: set() for room in ROOMS}

@@ -17,9 +17,15 @@ from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot._validation import as_count, as_points, as_positive, as_public_metric
-from sparrot.affinity import Affinity, perplexity as effective_neighbors, qot, qot_path
-from sparrot.affinity._diagnostics import signs_of_poor_choice
-from sparrot.affinity._transport import as_floor, as_scale
+from sparrot.affinity import (
+    Affinity,
+    as_floor,
+    as_scale,
+    perplexity as effective_neighbors,
+    qot,
+    qot_path,
+    signs_of_poor_choice,
+)
 from sparrot.cost import make_cost
 from sparrot.engine import ProgressCallback
 from sparrot.errors import AffinityWarning, InvalidInputError

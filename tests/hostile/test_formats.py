@@ -8,14 +8,14 @@ from collections import Counter
 import pytest
 
 from hostile import formats
-from sparrot.io._formats import FORMATS, holding
+from sparrot.io._formats import FORMATS, formats_holding
 
 MUTANTS = 40
 
 
 def test_every_format_is_here():
     assert set(formats.POINTS) == set(FORMATS)
-    assert set(formats.AFFINITIES) == set(holding("affinity"))
+    assert set(formats.AFFINITIES) == set(formats_holding("affinity"))
 
 
 @pytest.mark.parametrize("name", formats.FILES)

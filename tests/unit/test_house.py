@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sparrot
-from house import MODULES, RANK, SOURCE, imported_rooms, room_of
+from house import HOMES, MODULES, RANK, SOURCE, imported_rooms, private_modules, room_of
 from sparrot.cli import main
 from walk import qot_of_4000_points, walk
 
@@ -26,6 +26,13 @@ def test_imports_only_point_back_up_the_flow(path):
     room = room_of(path)
     for other in imported_rooms(path):
         assert RANK[other] < RANK[room], f"{room} must not import {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_rooms_that_users_do_not_see_are_entered_by_their_names(path):
+    for module in private_modules(path):
+        room = module.split(".")[0]
+        assert HOMES.get(room) == room, f"list what is taken of {module} in {room}/__init__"
 
 
 def test_picture_and_tree_of_the_house_are_those_of_its_source():

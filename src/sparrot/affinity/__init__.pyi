@@ -1,32 +1,70 @@
 """The names of this room; `__init__.py` loads each on first use."""
 
+from ._diagnostics import (
+    KEEP_LARGEST as KEEP_LARGEST,
+    in_pieces as in_pieces,
+    leave_pieces_to_caller as leave_pieces_to_caller,
+    signs_of_poor_choice as signs_of_poor_choice,
+    ways_to_connect as ways_to_connect,
+)
+from ._estimator import (
+    AffinityEstimator as AffinityEstimator,
+    check_features as check_features,
+    validated as validated,
+)
 from ._graphs import (
     KNN as KNN,
     MAGIC as MAGIC,
     Epanechnikov as Epanechnikov,
     Gaussian as Gaussian,
     GaussianL2 as GaussianL2,
+    costs_below as costs_below,
     epanechnikov as epanechnikov,
     gaussian as gaussian,
     gaussian_l2 as gaussian_l2,
     knn as knn,
     magic as magic,
 )
+from ._kinds import (
+    KINDS as KINDS,
+    kinds as kinds,
+)
 from ._neighbors import (
     KNeighborsTransformer as KNeighborsTransformer,
+    cost_named as cost_named,
+    distance_named as distance_named,
+    nearest_in as nearest_in,
+    nearest_of_new as nearest_of_new,
+    nearest_others as nearest_others,
+)
+from ._record import (
+    LOST_MASS as LOST_MASS,
+    from_record as from_record,
+    require_rows as require_rows,
+    to_record as to_record,
 )
 from ._registry import (
+    build as build,
+    fit as fit,
+    is_auto as is_auto,
     match as match,
+    named_estimator as named_estimator,
     resume as resume,
+    with_defaults as with_defaults,
 )
 from ._result import (
     Affinity as Affinity,
+    floors_in_words as floors_in_words,
     perplexity as perplexity,
+    require_affinity as require_affinity,
 )
 from ._transport import (
     EOT as EOT,
     QOT as QOT,
+    TransportEstimator as TransportEstimator,
     Tsallis as Tsallis,
+    as_floor as as_floor,
+    as_scale as as_scale,
     eot as eot,
     project as project,
     qot as qot,

@@ -22,7 +22,7 @@ from sparrot.cost import Cost
 from sparrot.errors import AffinityWarning, counted, warn
 from sparrot.ot import MIN_NEIGHBORS
 
-LARGEST = "keep the largest piece alone by {components='largest'}"
+KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
 _MISSED = 0.1  # of the rows
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
 

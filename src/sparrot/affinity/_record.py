@@ -18,7 +18,7 @@ from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.ot import Certificate, marginal_error
 
 SCHEMA = 1
-LOST = 1e-3  # of a row sum, that sparse entropic rows may lack
+LOST_MASS = 1e-3  # of a row sum, that sparse entropic rows may lack
 _ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
 _LATER = ("missed_rows", "floor_violation", "complementarity")  # zero where they are missing
@@ -178,7 +178,9 @@ def require_rows(record: Mapping[str, Any], matrix: Any, source: str) -> None:
     n, now = int(record["n"]), len(sums)
     if "weights" in record and now == n:
         sums = sums / record["weights"]
-    short = np.count_nonzero(np.abs(sums - 1) > max(LOST, float(record.get("marginal_error", 0))))
+    short = np.count_nonzero(
+        np.abs(sums - 1) > max(LOST_MASS, float(record.get("marginal_error", 0)))
+    )
     if now != n and short:
         raise InvalidInputError(
             f"{source} was an affinity of {n} points, of which {now} are here, and the rows of "

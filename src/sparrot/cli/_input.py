@@ -14,15 +14,12 @@ from sklearn.decomposition import PCA
 
 import sparrot
 from sparrot._validation import as_choice, as_count
-from sparrot.affinity._kinds import KINDS, kinds
-from sparrot.affinity._registry import build
+from sparrot.affinity import KINDS, build, kinds
 from sparrot.cli._options import OTHER_NAMES
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
-from sparrot.io._formats import ending
-from sparrot.io._h5ad import list_affinities, list_arrays
-from sparrot.io._numpy import holds_affinity
+from sparrot.io import ending, holds_affinity, list_affinities, list_arrays
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")

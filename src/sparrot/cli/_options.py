@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sparrot.affinity._kinds import kinds
-from sparrot.io._formats import FORMATS, holding, taking
+from sparrot.affinity import kinds
+from sparrot.io import FORMATS, formats_holding, formats_taking
 
 # Metrics that the shell completes; scikit-learn has more.
 METRICS = (
@@ -52,7 +52,7 @@ def targets(*results: str) -> str:
     '.npz or .h5ad (which keeps what it has)'
     """
     kept = " (which keeps what it has)"
-    return either(name + kept * FORMATS[name].keeps for name in holding(*results))
+    return either(name + kept * FORMATS[name].keeps for name in formats_holding(*results))
 
 
 def points() -> str:
@@ -82,7 +82,7 @@ def add_input(parser: Any, more: str = "", array: str = "X") -> None:
     parser.add_argument(
         "--array",
         metavar="NAME",
-        help=f"which array of a {either(taking('array'))} file, as in obsm/X_pca "
+        help=f"which array of a {either(formats_taking('array'))} file, as in obsm/X_pca "
         f"(default: {array})",
     )
     add_text(parser)
@@ -114,7 +114,9 @@ def _yes_or_no(text: str) -> bool:
 
 def add_source(parser: Any) -> None:
     """Points or an affinity."""
-    add_input(parser, f"; or what `sparrot affinity` wrote to {either(holding('affinity'))}")
+    add_input(
+        parser, f"; or what `sparrot affinity` wrote to {either(formats_holding('affinity'))}"
+    )
     add_stored(parser)
 
 

@@ -21,14 +21,21 @@ import sparrot
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot.errors import InvalidInputError
-from sparrot.io import _h5ad as h5ad
-from sparrot.io._affinities import write_entries
-from sparrot.io._formats import FORMATS, ending, holding
-from sparrot.io._points import Table, read_names, write_table
+from sparrot.io import (
+    FORMATS,
+    Table,
+    ending,
+    formats_holding,
+    read_names,
+    require_cells,
+    write_entries,
+    write_new_anndata,
+    write_table,
+)
 
-AFFINITIES = holding("affinity", "matrix", "entries")
-TABLES = holding("table")
-RECORDS = holding("record")
+AFFINITIES = formats_holding("affinity", "matrix", "entries")
+TABLES = formats_holding("table")
+RECORDS = formats_holding("record")
 FIGURES = (".png", ".pdf", ".svg")
 PAGES = (".html",)
 _RESULTS = {AFFINITIES: "affinity", RECORDS: "record"}  # of which a format may say why not
@@ -106,7 +113,7 @@ def require_other_file(target: Path | None, source: Path) -> None:
 def require_same_cells(target: Path | None, n: int) -> None:
     """Raise if results on n points do not fit into a `.h5ad` file that is there already."""
     if target is not None and _keeps(target) and target.exists():
-        h5ad.require_cells(target, n, "output")
+        require_cells(target, n, "output")
 
 
 def coordinates(Y: Any, name: str) -> Table:
@@ -146,7 +153,7 @@ def write_result(
         write_table(replace(result, names=names), path)
     elif _keeps(path):  # cells, which have their names
         sparrot.save(result, path)
-    elif ending(path) in holding("affinity"):
+    elif ending(path) in formats_holding("affinity"):
         FORMATS[ending(path)].load().write_affinity(result, path, names)
     else:
         write_entries(result, path)
@@ -169,7 +176,7 @@ def _keeps(target: Path) -> bool:
 def _names(result: Table | sparrot.Affinity, target: Path, options: Namespace) -> list[str] | None:
     """The names of the points, if the result is about points and its file has a place for them."""
     about_points = not isinstance(result, Table) or result.place != ""
-    places = TABLES if isinstance(result, Table) else holding("affinity")
+    places = TABLES if isinstance(result, Table) else formats_holding("affinity")
     has_place = ending(target) in places and FORMATS[ending(target)].names
     if not about_points or not has_place or not options.path.is_file():
         return None
@@ -189,7 +196,7 @@ def _begin_cells(
     if base is not None:
         shutil.copyfile(base, path)
         return
-    h5ad.write_new(path, map(str, range(_rows(result))) if names is None else names)
+    write_new_anndata(path, map(str, range(_rows(result))) if names is None else names)
 
 
 def _save_figure(axes: Any, path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import sparrot
-from sparrot.affinity._kinds import KINDS
+from sparrot.affinity import KINDS
 from sparrot.cli._session import Session
 from sparrot.errors import counted
 
@@ -181,7 +181,7 @@ def certificate_line(certificate: sparrot.Certificate, has_floor: bool) -> str:
     'marginal error 1.0e-09, floor violation 0.0e+00, complementarity 3.0e-09, violation 0.0e+00 \
 over all 6 pairs'
     """
-    from sparrot.affinity._result import floors_in_words
+    from sparrot.affinity import floors_in_words
 
     checked = counted(certificate.pairs_checked, "pair")
     if certificate.exact:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.affinity._kinds import KINDS
+from sparrot.affinity import KINDS
 from sparrot.cli._options import (
     add_affinity,
     add_command,

@@ -36,11 +36,11 @@ def run(options: Namespace, session: Session) -> None:
     """Cluster, write the labels, draw, and print how large the clusters are."""
     import numpy as np
 
-    from sparrot.affinity._diagnostics import leave_pieces_to_caller
+    from sparrot.affinity import leave_pieces_to_caller
     from sparrot.cli._input import read_affinity
     from sparrot.cli._output import TABLES, check_targets, write_results
     from sparrot.cli._summary import print_summary
-    from sparrot.io._points import Table
+    from sparrot.io import Table
 
     check_targets(options, TABLES)
     with leave_pieces_to_caller():

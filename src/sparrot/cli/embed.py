@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Embed, write, draw, and print the eigenvalues."""
-    from sparrot.affinity._diagnostics import leave_pieces_to_caller
+    from sparrot.affinity import leave_pieces_to_caller
     from sparrot.cli._input import read_affinity
     from sparrot.cli._output import TABLES, check_targets, coordinates, write_results
     from sparrot.cli._summary import print_summary

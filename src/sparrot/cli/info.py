@@ -20,7 +20,7 @@ from sparrot.cli._options import (
 from sparrot.cli._session import Session
 from sparrot.cli._summary import affinity_facts, affinity_lines
 from sparrot.errors import counted
-from sparrot.io._formats import ending, taking
+from sparrot.io import ending, formats_taking
 
 
 def add_parser(commands: Any) -> None:
@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("path", type=Path, metavar="FILE", help=points())
     parser.add_argument(
-        "--array", metavar="NAME", help=f"which array of a {either(taking('array'))} file"
+        "--array", metavar="NAME", help=f"which array of a {either(formats_taking('array'))} file"
     )
     add_text(parser)
     add_stored(parser)
@@ -45,8 +45,7 @@ def add_parser(commands: Any) -> None:
 def run(options: Namespace, session: Session) -> None:
     """Print what a file holds: an affinity, or points."""
     from sparrot.cli._input import contents
-    from sparrot.io._numpy import holds_affinity
-    from sparrot.io._points import read_matrix
+    from sparrot.io import holds_affinity, read_matrix
 
     path: Path = options.path
     session.stage(f"reading {path}")

@@ -47,7 +47,7 @@ def run(options: Namespace, session: Session) -> None:
     """Solve at every eps, write a row for each, draw, and print them."""
     from sparrot.cli._input import read_points, summarize
     from sparrot.cli._output import RECORDS, check_targets, write_results
-    from sparrot.io._points import Table
+    from sparrot.io import Table
 
     check_targets(options, RECORDS)
     points = read_points(options, session)

@@ -11,7 +11,7 @@ from typing import Any
 from sparrot.cli._options import add_command, add_input, add_qot, add_verbosity
 from sparrot.cli._session import Session
 from sparrot.cli._summary import files_facts, files_lines, path_facts, path_lines
-from sparrot.io._formats import ending
+from sparrot.io import ending
 
 
 def add_parser(commands: Any) -> None:
@@ -84,7 +84,7 @@ class Annotations:
 
 def read_annotations(path: Path, given: Mapping[str, Any], pca: int | None = None) -> Annotations:
     """Names, columns and flat layouts of a `.h5ad` file; of others, only how to read them."""
-    from sparrot.io._h5ad import read_annotations as read_cells
+    from sparrot.io import read_annotations as read_cells
 
     named = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     load = [f"X = sparrot.read_points({str(path)!r}{named})"]

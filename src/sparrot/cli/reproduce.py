@@ -23,7 +23,7 @@ from sparrot.errors import MissingDataError, MissingExtraError
 from sparrot.paper import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment
 
 if TYPE_CHECKING:
-    from sparrot.paper._work import Report
+    from sparrot.paper import Report
 
 _SMALL = " (quick: a small version, its verdicts are not the paper's)"
 _FIGURES = {"png": {"dpi": 150}, "pdf": {}}
@@ -74,7 +74,7 @@ def run(options: Namespace, session: Session) -> None:
 
 
 def _reproduce(experiment: Experiment, options: Namespace, session: Session) -> dict[str, Any]:
-    from sparrot.paper._work import Work, fingerprint
+    from sparrot.paper import Work, fingerprint
 
     quick, folder = options.quick, options.output
     parameters = experiment.quick if quick else experiment.full

@@ -79,9 +79,7 @@ def _rounding_of_costs(X: PointArray, metric: str) -> float:
     """A mean cost that is no more than rounding."""
     if metric == "precomputed":
         return 0.0
-    if metric in _METRICS:
-        return _METRICS[metric].rounding(X)
-    return np.inf if (X == X[0]).all() else 0.0  # there are no tiles: looking costs nothing
+    return (_METRICS[metric].rounding if metric in _METRICS else _unless_equal)(X)
 
 
 def _from_points(X: PointArray, metric: str) -> Cost:
@@ -109,17 +107,22 @@ def costs_to(
     return lambda X: _distances(X, Y, metric)
 
 
+def _unless_equal(X: PointArray) -> float:
+    """No rounding, unless all points are equal: then any mean cost is rounding."""
+    return np.inf if (X == X[0]).all() else 0.0
+
+
 class _Metric(NamedTuple):
     """A metric that needs no n x n matrix: its cost, and costs of new points with given ones.
 
-    These are as they are and, where that is another function, without a number for each new point.
-    `rounding` is what costs of given points may be off by, when all of them are equal.
+    `shifted` gives the latter up to a number for each new point, where that is more accurate.
+    `rounding` is a mean cost that points may have by rounding alone, though all of them are equal.
     """
 
     cost: Callable[[PointArray], Cost]
-    rounding: Callable[[PointArray], float]
     costs_to: Callable[[PointArray], Callable[[PointArray], FloatArray]]
     shifted: Callable[[PointArray], Callable[[PointArray], FloatArray]] | None = None
+    rounding: Callable[[PointArray], float] = _unless_equal
 
 
 def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
@@ -133,9 +136,11 @@ def _rounding_of_squares(X: PointArray) -> float:
 
 
 _METRICS = {
-    "sqeuclidean": _Metric(PointCost, _rounding_of_squares, half_squared_distances, shifted_costs),
+    "sqeuclidean": _Metric(PointCost, half_squared_distances, shifted_costs, _rounding_of_squares),
     "cosine": _Metric(
-        lambda X: PointCost(_unit_rows(X)), lambda X: X.shape[1] * _ROUNDING**2, _cosines_to
+        lambda X: PointCost(_unit_rows(X)),
+        _cosines_to,
+        rounding=lambda X: X.shape[1] * _ROUNDING**2,
     ),
 }
 

@@ -25,8 +25,7 @@ from sparrot._files import whole_file
 from sparrot._types import FloatArray, IntArray
 from sparrot.datasets._folder import VARIABLE, data_folder, find_data, need_data
 from sparrot.errors import InvalidInputError, MissingDataError
-from sparrot.io._h5ad import open_hdf5, read_anndata
-from sparrot.io._numpy import open_npz, read_csr
+from sparrot.io import open_hdf5, open_npz, read_anndata, read_csr
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from sklearn.datasets import fetch_openml
 from sparrot._types import FloatArray, IntArray
 from sparrot.datasets._folder import VARIABLE, find_data
 from sparrot.errors import InvalidInputError, MissingDataError
-from sparrot.io._numpy import open_npz
+from sparrot.io import open_npz
 
 _SIDE = 28
 

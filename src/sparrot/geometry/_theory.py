@@ -44,8 +44,7 @@ from sparrot._validation import (
     as_positive,
     as_public_metric,
 )
-from sparrot.affinity import Affinity
-from sparrot.affinity._graphs import costs_below
+from sparrot.affinity import Affinity, costs_below
 from sparrot.cost import make_cost
 from sparrot.engine import require_memory
 from sparrot.errors import InvalidInputError

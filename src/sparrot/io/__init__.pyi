@@ -3,7 +3,44 @@
 from ._affinities import (
     load as load,
     save as save,
+    write_entries as write_entries,
+)
+from ._anndata import (
+    DEFAULT_KEY as DEFAULT_KEY,
+    SCANPY_NEIGHBORS as SCANPY_NEIGHBORS,
+    GraphKeys as GraphKeys,
+    get_affinity as get_affinity,
+    get_connectivities as get_connectivities,
+    get_floors as get_floors,
+    listed_keys as listed_keys,
+    nearest_distances as nearest_distances,
+    put_graph as put_graph,
+    writing_anndata as writing_anndata,
+)
+from ._formats import (
+    FORMATS as FORMATS,
+    ending as ending,
+    formats_holding as formats_holding,
+    formats_taking as formats_taking,
+)
+from ._h5ad import (
+    list_affinities as list_affinities,
+    list_arrays as list_arrays,
+    open_hdf5 as open_hdf5,
+    read_anndata as read_anndata,
+    read_annotations as read_annotations,
+    require_cells as require_cells,
+    write_new_anndata as write_new_anndata,
+)
+from ._numpy import (
+    holds_affinity as holds_affinity,
+    open_npz as open_npz,
+    read_csr as read_csr,
 )
 from ._points import (
+    Table as Table,
+    read_matrix as read_matrix,
+    read_names as read_names,
     read_points as read_points,
+    write_table as write_table,
 )

@@ -8,10 +8,9 @@ from pathlib import Path
 from scipy.sparse import coo_array
 
 from sparrot._validation import as_path
-from sparrot.affinity import Affinity
-from sparrot.affinity._result import require_affinity
+from sparrot.affinity import Affinity, require_affinity
 from sparrot.errors import InvalidInputError, MissingDataError
-from sparrot.io._formats import FORMATS, ending, holding
+from sparrot.io._formats import FORMATS, ending, formats_holding
 from sparrot.io._points import Table, write_table
 
 
@@ -131,9 +130,10 @@ def write_entries(affinity: Affinity, target: Path) -> None:
 
 
 def _require_ending(path: Path) -> None:
-    if ending(path) not in holding("affinity"):
+    if ending(path) not in formats_holding("affinity"):
         raise InvalidInputError(
-            f"must end in {' or '.join(holding('affinity'))} for an affinity, got {str(path)!r}",
+            f"must end in {' or '.join(formats_holding('affinity'))} for an affinity, "
+            f"got {str(path)!r}",
             parameter="path",
             value=path,
         )

@@ -25,27 +25,33 @@ from scipy.sparse import csr_matrix
 
 from sparrot._extras import load_extra
 from sparrot._types import PointArray
-from sparrot.affinity import Affinity
-from sparrot.affinity._neighbors import distance_named, nearest_in, nearest_others
-from sparrot.affinity._record import from_record, require_rows, to_record
+from sparrot.affinity import (
+    Affinity,
+    distance_named,
+    from_record,
+    nearest_in,
+    nearest_others,
+    require_rows,
+    to_record,
+)
 from sparrot.errors import InvalidInputError
 
-DEFAULT = "neighbors"  # the key of scanpy's default graph
+DEFAULT_KEY = "neighbors"  # the key of scanpy's default graph
 RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
-NEIGHBORS = 15  # scanpy's default, which counts the cell itself
+SCANPY_NEIGHBORS = 15  # scanpy's default, which counts the cell itself
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class GraphKeys:
     """The names under which one graph is stored.
 
     Examples
     --------
-    >>> Keys().connectivities, Keys("mine").connectivities, Keys("mine").potential
+    >>> GraphKeys().connectivities, GraphKeys("mine").connectivities, GraphKeys("mine").potential
     ('connectivities', 'mine_connectivities', 'mine_potential')
     """
 
-    uns: str = DEFAULT
+    uns: str = DEFAULT_KEY
 
     @property
     def connectivities(self) -> str:
@@ -64,11 +70,11 @@ class Keys:
 
     @property
     def _prefix(self) -> str:
-        return "" if self.uns == DEFAULT else f"{self.uns}_"
+        return "" if self.uns == DEFAULT_KEY else f"{self.uns}_"
 
 
 @contextmanager
-def writing() -> Iterator[None]:
+def writing_anndata() -> Iterator[None]:
     """No warning where writing turns a view into an AnnData of its own, as in scanpy."""
     anndata = load_extra("anndata", "scanpy")
     with warnings.catch_warnings():
@@ -77,10 +83,10 @@ def writing() -> Iterator[None]:
 
 
 def put_graph(
-    adata: Any, affinity: Affinity, distances: Any, keys: Keys, params: dict[str, Any]
+    adata: Any, affinity: Affinity, distances: Any, keys: GraphKeys, params: dict[str, Any]
 ) -> None:
     """Write an affinity and distances between neighbors, in place of a graph with the same key."""
-    with writing():
+    with writing_anndata():
         adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
         adata.obsp[keys.distances] = distances
         entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
@@ -99,7 +105,7 @@ def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity
     if RECORD not in entry:
         raise InvalidInputError(
             f"must be one under which {source} has an affinity of sparrot "
-            f"({listed(_written(adata))}), got {key!r}",
+            f"({listed_keys(_written(adata))}), got {key!r}",
             parameter="key",
             value=key,
             remedy="{sparrot.sc.neighbors} writes one",
@@ -124,9 +130,11 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
 
     Old files have no `connectivities_key`; scanpy reads the default graph without it.
     """
-    key = neighbors_key or DEFAULT
+    key = neighbors_key or DEFAULT_KEY
     entry = adata.uns.get(key, {})
-    place = entry.get("connectivities_key", Keys().connectivities if key == DEFAULT else "")
+    place = entry.get(
+        "connectivities_key", GraphKeys().connectivities if key == DEFAULT_KEY else ""
+    )
     if place not in adata.obsp:
         raise InvalidInputError(
             f"must be the key of a graph in uns, got {key!r}",
@@ -141,7 +149,7 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
 
 def get_floors(adata: Any, neighbors_key: str | None) -> Any:
     """The floors on the neighbors of every point of such a graph; None if it has none."""
-    return adata.uns.get(neighbors_key or DEFAULT, {}).get(RECORD, {}).get("min_neighbors")
+    return adata.uns.get(neighbors_key or DEFAULT_KEY, {}).get(RECORD, {}).get("min_neighbors")
 
 
 def _written(adata: Any) -> list[str]:
@@ -165,7 +173,7 @@ def _only_key(adata: Any, source: str) -> str:
     return keys[0]
 
 
-def listed(mapping: Any) -> str:
+def listed_keys(mapping: Any) -> str:
     """The keys of a mapping, for an error."""
     return ", ".join(repr(name) for name in mapping) or "there are none"
 

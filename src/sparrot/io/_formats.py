@@ -99,23 +99,23 @@ def ending(path: Path) -> str:
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 
 
-def holding(*results: str) -> tuple[str, ...]:
+def formats_holding(*results: str) -> tuple[str, ...]:
     """The endings of files that can hold one of these results.
 
     Examples
     --------
-    >>> holding("affinity"), holding("matrix", "entries")
+    >>> formats_holding("affinity"), formats_holding("matrix", "entries")
     (('.npz', '.h5ad'), ('.csv', '.tsv', '.parquet', '.mtx'))
     """
     return tuple(name for name, each in FORMATS.items() if {*results} & {*each.holds})
 
 
-def taking(option: str) -> tuple[str, ...]:
+def formats_taking(option: str) -> tuple[str, ...]:
     """The endings of files for which `read_points` has an option.
 
     Examples
     --------
-    >>> taking("array")
+    >>> formats_taking("array")
     ('.npz', '.h5ad')
     """
     return tuple(name for name, each in FORMATS.items() if option in each.options)

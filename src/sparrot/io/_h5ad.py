@@ -18,14 +18,12 @@ import numpy as np
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot._validation import as_array, as_points, refuse_broken, require_file
-from sparrot.affinity import Affinity, resume
-from sparrot.affinity._kinds import kinds
-from sparrot.affinity._neighbors import distance_named
+from sparrot.affinity import Affinity, distance_named, kinds, resume
 from sparrot.errors import InvalidInputError, counted
 from sparrot.io._anndata import (
-    NEIGHBORS,
     RECORD,
-    Keys,
+    SCANPY_NEIGHBORS,
+    GraphKeys,
     get_affinity,
     nearest_distances,
     put_graph,
@@ -46,7 +44,7 @@ def open_h5ad(source: Path) -> Iterator[Any]:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
-    >>> write_new(path, ["a", "b"])
+    >>> write_new_anndata(path, ["a", "b"])
     >>> with open_h5ad(path) as file:
     ...     "obs" in file
     True
@@ -92,7 +90,7 @@ def list_arrays(source: Path) -> list[str]:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
-    >>> write_new(path, ["a", "b"])
+    >>> write_new_anndata(path, ["a", "b"])
     >>> write_parts(path, {"obsm/X_pca": np.eye(2)})
     >>> list_arrays(path)
     ['obsm/X_pca']
@@ -125,7 +123,7 @@ def read_obs(source: Path) -> Any:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
-    >>> write_new(path, ["a", "b"])
+    >>> write_new_anndata(path, ["a", "b"])
     >>> read_obs(path).index.tolist()
     ['a', 'b']
     """
@@ -157,7 +155,7 @@ def read_anndata(source: Path) -> Any:
         return anndata.read_h5ad(source)
 
 
-def write_new(target: Path, names: Iterable[str]) -> None:
+def write_new_anndata(target: Path, names: Iterable[str]) -> None:
     """A new file of cells with these names, and nothing else."""
     _write_anndata(target, _without_data(names))
 
@@ -312,7 +310,7 @@ def read_affinity(source: Path, key: str | None) -> Affinity:
 
 def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | None) -> None:
     """Add an affinity to a file, or to a new one, whole or not at all."""
-    n, keys = affinity.matrix.shape[0], Keys(key)
+    n, keys = affinity.matrix.shape[0], GraphKeys(key)
     new = not target.exists()
     adata = _without_data([str(k) for k in range(n)]) if new else read_graphs(target)
     if not new:
@@ -333,7 +331,7 @@ def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | No
 def _distances(affinity: Affinity, target: Path, use_rep: str | None) -> Any:
     """Of the nearest cells, if their representation is known; else of the strongest neighbors."""
     if use_rep is None or affinity.metric in ("precomputed", "kernel"):
-        return strongest_dissimilarities(affinity.matrix, NEIGHBORS - 1)
+        return strongest_dissimilarities(affinity.matrix, SCANPY_NEIGHBORS - 1)
     place = "X" if use_rep == "X" else f"obsm/{use_rep}"
     found = [name for name in list_arrays(target) if not name.startswith("layers/")]
     if place not in found:
@@ -347,4 +345,4 @@ def _distances(affinity: Affinity, target: Path, use_rep: str | None) -> Any:
     points = as_points(as_array(read_matrix(target, place), f"{place} of {target}"))
     if affinity.potential is not None and affinity.kind in kinds(transport=True):
         resume(affinity, points)  # raises if these are other points
-    return nearest_distances(points, min(NEIGHBORS, len(points)) - 1, affinity.metric)
+    return nearest_distances(points, min(SCANPY_NEIGHBORS, len(points)) - 1, affinity.metric)

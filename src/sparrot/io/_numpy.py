@@ -19,8 +19,7 @@ from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot._files import digest, whole_file
 from sparrot._validation import refuse_broken, require_file
-from sparrot.affinity import Affinity
-from sparrot.affinity._record import from_record, to_record
+from sparrot.affinity import Affinity, from_record, to_record
 from sparrot.errors import InvalidInputError
 from sparrot.io._formats import ending
 

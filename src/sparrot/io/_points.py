@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from sparrot._validation import as_array, as_path, require_file
 from sparrot.errors import InvalidInputError, counted
-from sparrot.io._formats import FORMATS, Format, ending, holding, taking
+from sparrot.io._formats import FORMATS, Format, ending, formats_holding, formats_taking
 
 LOG = logging.getLogger(__name__)
 
@@ -133,7 +133,8 @@ def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str
     for name, value in given.items():
         if name not in chosen.options:
             raise InvalidInputError(
-                f"is for {' and '.join(taking(name))} files, and the file is {str(source)!r}",
+                f"is for {' and '.join(formats_taking(name))} files, "
+                f"and the file is {str(source)!r}",
                 parameter=name,
                 value=value,
                 remedy="leave it out",
@@ -201,11 +202,11 @@ def write_table(table: Table, target: Path) -> None:
     >>> path.read_text()
     ',x\\na,1\\nb,2\\n'
     """
-    if ending(target) not in holding("table"):
+    if ending(target) not in formats_holding("table"):
         raise InvalidInputError(
             f"cannot hold a table, got {str(target)!r}",
             parameter="path",
             value=target,
-            remedy=f"take a file that ends in {', '.join(holding('table'))}",
+            remedy=f"take a file that ends in {', '.join(formats_holding('table'))}",
         )
     FORMATS[ending(target)].load().write_table(table, target)

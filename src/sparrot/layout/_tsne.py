@@ -28,11 +28,16 @@ from sparrot._validation import (
     as_positive,
     as_public_metric,
 )
-from sparrot.affinity import Affinity, perplexity as perplexity_of, resume
-from sparrot.affinity._kinds import kinds
-from sparrot.affinity._neighbors import distance_named, nearest_of_new
-from sparrot.affinity._registry import fit
-from sparrot.affinity._transport import TransportEstimator
+from sparrot.affinity import (
+    Affinity,
+    TransportEstimator,
+    distance_named,
+    fit,
+    kinds,
+    nearest_of_new,
+    perplexity as perplexity_of,
+    resume,
+)
 from sparrot.errors import InvalidInputError
 from sparrot.layout._start import spectral_start
 

@@ -1,5 +1,6 @@
 """Costs -> potential and plan: regularized optimal transport, with a certificate of optimality."""
 
+from sparrot.ot._approximate import neighbor_graph
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._measures import Coupling, require_digits, transport
 from sparrot.ot._out_of_sample import new_entropic_rows, new_floor_rows, new_rows, twins
@@ -65,6 +66,7 @@ __all__ = [
     "list_hits",
     "log_q",
     "marginal_error",
+    "neighbor_graph",
     "new_entropic_rows",
     "new_floor_rows",
     "new_rows",

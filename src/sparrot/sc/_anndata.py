@@ -22,7 +22,7 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag
 from sparrot.errors import InvalidInputError, counted
-from sparrot.io._anndata import listed, writing
+from sparrot.io import listed_keys, writing_anndata
 
 WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
 LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def as_writable(adata: Any, copy: Any) -> Any:
 
 def put_diffusion_map(adata: Any, vectors: FloatArray, values: FloatArray) -> None:
     """Write a diffusion map where `sc.tl.diffmap` does."""
-    with writing():
+    with writing_anndata():
         adata.obsm["X_diffmap"] = vectors
         adata.uns["diffmap_evals"] = values
 
@@ -69,7 +69,7 @@ def put_layout(
     adata: Any, name: str, key_added: str | None, embedding: Any, params: dict[str, Any]
 ) -> None:
     """Write a layout where scanpy does: `X_{name}` and `name`, or `key_added` for both."""
-    with writing():
+    with writing_anndata():
         adata.obsm[key_added or f"X_{name}"] = np.asarray(embedding)
         adata.uns[key_added or name] = {"params": params}
 
@@ -80,8 +80,8 @@ def get_start(adata: Any, init_pos: Any) -> Any:
         return init_pos
     if init_pos not in adata.obsm:
         raise InvalidInputError(
-            f"must be 'spectral', 'random', an array or a key of obsm ({listed(adata.obsm)}), got "
-            f"{init_pos!r}",
+            "must be 'spectral', 'random', an array or a key of obsm "
+            f"({listed_keys(adata.obsm)}), got {init_pos!r}",
             parameter="init_pos",
             value=init_pos,
         )
@@ -110,7 +110,7 @@ class Representation:
 
     def put_computed(self, adata: Any) -> None:
         """Write what PCA found."""
-        with writing():
+        with writing_anndata():
             for part, items in self.computed.items():
                 getattr(adata, part).update(items)
 
@@ -131,7 +131,7 @@ def choose_points(
         )
     if layer is not None and layer not in adata.layers:
         raise InvalidInputError(
-            f"must be a key of adata.layers ({listed(adata.layers)}), got {layer!r}",
+            f"must be a key of adata.layers ({listed_keys(adata.layers)}), got {layer!r}",
             parameter="layer",
             value=layer,
         )
@@ -174,7 +174,7 @@ def _place(layer: str | None) -> str:
 def _stored(adata: Any, use_rep: str, n_pcs: int | None) -> Representation:
     if use_rep not in adata.obsm:
         raise InvalidInputError(
-            f"must be 'X' or a key of adata.obsm ({listed(adata.obsm)}), got {use_rep!r}",
+            f"must be 'X' or a key of adata.obsm ({listed_keys(adata.obsm)}), got {use_rep!r}",
             parameter="use_rep",
             value=use_rep,
         )

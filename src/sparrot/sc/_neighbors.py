@@ -11,21 +11,26 @@ from scipy.sparse import csr_matrix
 
 from sparrot._types import PointArray
 from sparrot._validation import as_array, as_choice, as_flag, as_neighbors, as_points
-from sparrot.affinity import Affinity
-from sparrot.affinity._kinds import KINDS, kinds
-from sparrot.affinity._neighbors import cost_named, distance_named
-from sparrot.affinity._registry import is_auto, with_defaults
+from sparrot.affinity import (
+    KINDS,
+    Affinity,
+    cost_named,
+    distance_named,
+    is_auto,
+    kinds,
+    with_defaults,
+)
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError
-from sparrot.io._anndata import (
-    DEFAULT,
-    NEIGHBORS,
-    Keys,
+from sparrot.io import (
+    DEFAULT_KEY,
+    SCANPY_NEIGHBORS,
+    GraphKeys,
     get_affinity,
     nearest_distances,
     put_graph,
 )
-from sparrot.ot._approximate import neighbor_graph
+from sparrot.ot import neighbor_graph
 from sparrot.sc._anndata import as_anndata, as_writable, choose_points
 
 LOG = logging.getLogger(__name__)
@@ -154,7 +159,7 @@ def neighbors(
     if W.min_neighbors is not None and np.ptp(W.min_neighbors) == 0:
         params["min_neighbors"] = float(W.min_neighbors[0])
     chosen.put_computed(adata)
-    put_graph(adata, W, distances, Keys(key_added or DEFAULT), params | chosen.params)
+    put_graph(adata, W, distances, GraphKeys(key_added or DEFAULT_KEY), params | chosen.params)
     return adata if copy else None
 
 
@@ -212,9 +217,9 @@ def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
                 f"{n_neighbors}",
                 parameter="n_neighbors",
                 value=n_neighbors,
-                remedy=f"{NEIGHBORS} is a good start",
+                remedy=f"{SCANPY_NEIGHBORS} is a good start",
             )
-    count = NEIGHBORS if n_neighbors is None else int(n_neighbors)
+    count = SCANPY_NEIGHBORS if n_neighbors is None else int(n_neighbors)
     half = 1 + n // 2
     if count <= (half if is_scale and n_neighbors is None else n - is_scale):
         return count

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparrot._validation import as_choice, as_count
 from sparrot.errors import InvalidInputError
-from sparrot.io._anndata import get_connectivities, get_floors
+from sparrot.io import get_connectivities, get_floors
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
 from sparrot.layout._umap import curve

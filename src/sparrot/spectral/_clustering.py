@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count, as_finite
-from sparrot.affinity._diagnostics import LARGEST, ways_to_connect
+from sparrot.affinity import KEEP_LARGEST, ways_to_connect
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.spectral._eigen import (
     COMPONENTS,
@@ -163,7 +163,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
                 remedy=[
                     f"if the data is one piece, {floor}",
                     larger,
-                    LARGEST,
+                    KEEP_LARGEST,
                     "take a larger {n_clusters}",
                 ],
             )

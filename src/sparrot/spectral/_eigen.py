@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
-from sparrot.affinity._diagnostics import LARGEST, in_pieces, ways_to_connect
+from sparrot.affinity import KEEP_LARGEST, in_pieces, ways_to_connect
 from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
@@ -61,7 +61,7 @@ def announce_pieces(labels: IntArray, components: str, floors: Any = None) -> No
 
     `floors` are those on the neighbors of every point, if the affinity has any.
     """
-    found = in_pieces(labels, floors, LARGEST)
+    found = in_pieces(labels, floors, KEEP_LARGEST)
     if found is None or components not in ("warn", "error"):
         return
     if components == "error":
@@ -151,7 +151,7 @@ def announce_nearly_separate(
             f"{'one piece in name only' if connected else 'in pieces'}, and spectral methods find "
             "these points instead of clusters",
             value=points,
-            remedy=[*ways_to_connect(floors), drop if connected else LARGEST],
+            remedy=[*ways_to_connect(floors), drop if connected else KEEP_LARGEST],
         )
     )
 

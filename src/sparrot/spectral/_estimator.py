@@ -18,13 +18,17 @@ from sklearn.utils import Tags
 
 from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_affinity, as_array
-from sparrot.affinity import Affinity
-from sparrot.affinity._diagnostics import leave_pieces_to_caller
-from sparrot.affinity._estimator import AffinityEstimator, check_features, validated
-from sparrot.affinity._kinds import kinds
-from sparrot.affinity._record import LOST
-from sparrot.affinity._registry import named_estimator
-from sparrot.affinity._transport import TransportEstimator
+from sparrot.affinity import (
+    LOST_MASS,
+    Affinity,
+    AffinityEstimator,
+    TransportEstimator,
+    check_features,
+    kinds,
+    leave_pieces_to_caller,
+    named_estimator,
+    validated,
+)
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import announce_pieces, announce_rest, components_by_size
 
@@ -130,9 +134,9 @@ def is_affinity(X: Any) -> bool:
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] < 2 or X.dtype.kind != "f":
         return False
     sums = np.asarray(X.sum(axis=1)).ravel()
-    if not (np.abs(sums - 1) <= LOST).all() or X.diagonal().any():
+    if not (np.abs(sums - 1) <= LOST_MASS).all() or X.diagonal().any():
         return False
-    return bool(X.min() >= 0 and abs(X - X.T).max() <= LOST * X.max())
+    return bool(X.min() >= 0 and abs(X - X.T).max() <= LOST_MASS * X.max())
 
 
 class NeedsRows:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import BoolArray, FloatArray
 from sparrot._validation import as_choice, as_count, as_real
-from sparrot.affinity._diagnostics import LARGEST, ways_to_connect
+from sparrot.affinity import KEEP_LARGEST, ways_to_connect
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
     COMPONENTS,
@@ -214,7 +214,7 @@ class DiffusionMap(SpectralMap):
         if self.eigenvalues_.max() > 1 - 1e-12:
             raise InvalidInputError(
                 "the multiscale map of a graph in pieces is infinite",
-                remedy=[*ways_to_connect(self._floors), LARGEST],
+                remedy=[*ways_to_connect(self._floors), KEEP_LARGEST],
             )
         return np.where(values == 1, 0.0, values / np.where(values == 1, 1.0, 1 - values))
 

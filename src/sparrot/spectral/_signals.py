@@ -13,7 +13,7 @@ from scipy.sparse.linalg import cg
 
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_count, as_functions, as_tolerance
-from sparrot.affinity._diagnostics import ways_to_connect
+from sparrot.affinity import ways_to_connect
 from sparrot.errors import InvalidInputError, NotConvergedError
 from sparrot.spectral._operators import as_laziness, degrees, scaled
 

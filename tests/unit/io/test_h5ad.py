@@ -13,7 +13,7 @@ from sparrot.io._h5ad import (
     list_arrays,
     read_annotations,
     read_obs,
-    write_new,
+    write_new_anndata,
     write_parts,
 )
 
@@ -74,7 +74,7 @@ def test_parts_are_written_and_the_rest_stays(cells):
 
 
 def test_a_new_file_has_names_and_nothing_else(tmp_path):
-    write_new(tmp_path / "a.h5ad", ["x", "y"])
+    write_new_anndata(tmp_path / "a.h5ad", ["x", "y"])
     assert anndata.read_h5ad(tmp_path / "a.h5ad").obs_names.tolist() == ["x", "y"]
     assert list_arrays(tmp_path / "a.h5ad") == []
 
