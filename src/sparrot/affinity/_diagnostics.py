@@ -1,8 +1,8 @@
 """Signs that the scale is a poor choice for the data, with the remedy.
 
-What is said of a graph in pieces, and what helps, is here for all rooms. Whoever builds an affinity
-in order to take the pieces in hand, as spectral estimators do, speaks of them itself: the affinity
-then keeps silent (`leave_pieces_to_caller`).
+The warning of a graph in pieces, and its remedies, are here for all rooms. Code that handles the
+pieces of an affinity, as spectral estimators do, gives this warning itself, and builds the affinity
+within `leave_pieces_to_caller`, so that it is given once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Affinities by the name of their kind: made, fitted, or tuned to another.
 
-The table of kinds is in `sparrot.affinity._kinds`, for whoever must not wait for NumPy.
+The table of kinds is in `sparrot.affinity._kinds`, for code that must not wait for NumPy.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
 
 
 def is_auto(floor: Any) -> bool:
-    """Whether the floor is left to us.
+    """Whether the floor is to be chosen by `Scale.floor`.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def is_auto(floor: Any) -> bool:
 def named_estimator(affinity: Any) -> Any:
     """An unfitted affinity estimator from its name, or a clone of one; None if precomputed.
 
-    By its name QOT has a floor.
+    An estimator made by its name has the floor of its kind; others are as they were given.
 
     Examples
     --------

@@ -140,8 +140,8 @@ def qot(
         millions of points, only at neighbors in a graph and at neighbors of neighbors: row sums
         are still exact to `tol`, and the certificate bounds what was missed by a sample of rows.
         Where an exact search is the faster one, up to about :math:`n^2 p = 2 \cdot 10^{14}`, it is
-        exact all the same, unless `neighbors` are given; `"auto"` is so whatever is given. The log
-        says which, and how long it may take.
+        exact all the same, unless `neighbors` are given; `"auto"` takes the faster one also then.
+        The log says which it is, and how long it may take.
     neighbors : for an approximate search, a transformer with the interface of
         `sklearn.neighbors.KNeighborsTransformer`; pynndescent with 30 neighbors by default
         (whose graph, unlike all else here, depends on its number of threads).

@@ -23,8 +23,8 @@ from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
 SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compiles nothing
-_OUTLIER_SHARE = 0.01  # a few points, as a share of all,
-_MOST_OF_COST = 0.5  # that make up most of the mean cost, as a share of it
+_OUTLIER_SHARE = 0.01  # outliers are at most this share of the points,
+_MOST_OF_COST = 0.5  # and make up at least this share of the mean cost
 _ROWS = 256  # of a matrix of costs at a time
 
 
@@ -66,7 +66,7 @@ class Cost(ABC):
         self.products(rows, other, columns, out)
 
     def order(self) -> IntArray | None:
-        """A permutation that puts near points next to each other, if there is one to gain by."""
+        """A permutation that puts near points next to each other; None where that would not help."""
         return None
 
     def within(
@@ -81,7 +81,7 @@ class Cost(ABC):
 
     @abstractmethod
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """For some points m_i with `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`.
+        """A bound m_i for each of some points: `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`.
 
         `G` are products or bounds.
         """
@@ -129,7 +129,7 @@ class Cost(ABC):
 
     @property
     def is_relative(self) -> bool:
-        """Whether costs are in units of their mean; those of a kernel are as they are."""
+        """Whether costs are in units of their mean, as all are but those of a kernel."""
         return self.unit == self.mean()
 
     def n_products(self) -> float:
@@ -137,7 +137,7 @@ class Cost(ABC):
         return 0.0 if self.points is None else float(self.n) ** 2 * self.points.shape[1]
 
     def outliers(self) -> str:
-        """Which few points make up most of the mean cost, a sum of one share for each; "" if none.
+        """Which few points make up most of the mean cost, in words; "" if none do.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class Cost(ABC):
         return f"{n_few} of {self.n} points ({row} {named}) {make} up {share:.0%} of the mean cost"
 
     def duplicates(self) -> str:
-        """How many points equal an earlier one; "" if none does, or if there are only costs.
+        """How many points equal an earlier one, in words; "" if none do, or if there are only costs.
 
         Examples
         --------

@@ -69,9 +69,9 @@ class MatrixCost(Cost):
         return own / own.sum()
 
     def mean(self) -> float:
-        """The mean cost in the units of the data, with zero for the diagonal and what is infinite.
+        """The mean cost in the units of the data; the diagonal and infinite costs count as zero.
 
-        Of a kernel without negative entries the costs of zeros may be.
+        Costs are infinite where a kernel is zero and its logarithm is taken, as in `project`.
         """
         finite = np.isfinite(self._C)
         own = np.sum(np.diagonal(self._C), where=np.diagonal(finite))

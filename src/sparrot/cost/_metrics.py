@@ -50,7 +50,7 @@ def _require_digits(K: PointArray) -> None:
             f"has entries up to {largest:.3g}, beside which row sums of one drown in rounding",
             parameter="K",
             value=largest,
-            remedy="divide it by its size: it need not have entries much above one",
+            remedy="divide it by its largest entry",
         )
 
 
@@ -95,8 +95,9 @@ def costs_to(
     """A function from points X to their costs with Y, in the units of the data.
 
     What depends on Y alone is computed once. With `"precomputed"` and `"kernel"` the rows of X are
-    themselves the costs (or minus the costs). With `shifted` a number may be missing in all costs
-    of a row: rows of an affinity do not depend on it, and of far points it would hide the rest.
+    themselves the costs (or minus the costs). With `shifted`, all costs of a row may
+    lack the same number: rows of an affinity do not depend on it, and beside that of a far point
+    the rest would have no digits left.
     """
     if metric in ("precomputed", "kernel"):
         sign = -1.0 if metric == "kernel" else 1.0

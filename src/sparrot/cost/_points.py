@@ -103,7 +103,7 @@ class PointCost(Cost):
             np.matmul(self._few[rows], other._few[columns].T, out=out)
 
     def order(self) -> IntArray | None:
-        """A permutation that puts near points next to each other, if there is one to gain by."""
+        """A permutation that puts near points next to each other; None where that would not help."""
         if is_mapped(self._X):
             return None
         return spatial_order(self._X, self._center, *self._z.leading())
@@ -210,9 +210,9 @@ def half_squared_distances(Y: PointArray) -> Callable[[PointArray], FloatArray]:
 
 
 def shifted_costs(Y: PointArray) -> Callable[[PointArray], FloatArray]:
-    """The same but for points that are far from all of Y, whose rows lack `|x_i - mean y|^2 / 2`.
+    """As `half_squared_distances`, but rows of far points lack the number `|x_i - mean y|^2 / 2`.
 
-    That would leave no digits of the rest, and may overflow.
+    Beside that number the rest would have no digits left, and it may overflow.
     """
     exact = half_squared_distances(Y)
     center = Y.mean(axis=0, dtype=np.float64)

@@ -1,6 +1,6 @@
 """What every step of a solve needs: where to run, how much memory to take, whom to tell.
 
-How much memory there is gets asked before a large allocation rather than after.
+Memory is asked for before a large allocation, not found missing after it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Run:
         return memory_budget(self.max_memory)
 
     def require_memory(self, n_bytes: float, *, what: str, remedy: str | Sequence[str]) -> None:
-        """Raise `NotEnoughMemoryError` if so much is not to be had, or is more than allowed."""
+        """Raise `NotEnoughMemoryError` if so much is not available, or is more than allowed."""
         require_memory(n_bytes, what=what, remedy=remedy, max_memory=self.max_memory)
 
 
@@ -84,7 +84,7 @@ def available_memory() -> float:
 def require_memory(
     n_bytes: float, *, what: str, remedy: str | Sequence[str], max_memory: float | None = None
 ) -> None:
-    """Raise `NotEnoughMemoryError` if `n_bytes` are not to be had, or are more than allowed."""
+    """Raise `NotEnoughMemoryError` if `n_bytes` are not available, or are more than allowed."""
     available = memory_budget(max_memory)
     if n_bytes > available:
         raise NotEnoughMemoryError(

@@ -2,6 +2,7 @@
 
 from sparrot.ot._approximate import neighbor_graph
 from sparrot.ot._ctransform import transform_scores
+from sparrot.ot._divergences import as_q, bregman_divergence, exp_q, fenchel_young_loss, log_q
 from sparrot.ot._measures import Coupling, require_digits, transport
 from sparrot.ot._out_of_sample import new_entropic_rows, new_floor_rows, new_rows, twins
 from sparrot.ot._path import (
@@ -23,12 +24,7 @@ from sparrot.ot._problem import (
     Regularizer,
     Solution,
     TsallisRegularizer,
-    as_q,
-    bregman_divergence,
     compressed,
-    exp_q,
-    fenchel_young_loss,
-    log_q,
     marginal_error,
     number_of_pairs,
     perplexities,

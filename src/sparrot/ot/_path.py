@@ -1,4 +1,4 @@
-"""The problems of one data set along eps, and the eps that meets a wish.
+"""The problems of one data set along eps, and which eps gives the neighbors that were asked for.
 
 Each solve starts from the potentials of those before it. Going down in eps, the active set screens
 hardly anything again: the ceilings of the larger problem still hold for most rows.
@@ -25,20 +25,20 @@ from sparrot.ot._solve import dense_instead, make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
 MIN_NEIGHBORS = 5.0  # of every row, wherever a floor is chosen for the user
-_SHARE_OF_MEAN = 0.5  # of a mean number of neighbors, or of all, that such a floor is at most
+_SHARE_OF_MEAN = 0.5  # such a floor is at most this share of the mean number of neighbors
 _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
-_ROUGH_TOL = 1e-4  # marginal error while eps is not yet known,
-_FLOOR_TOL = 1e-2  # and where a floor follows
-_BY_EPS_ALONE = 0.005  # of a perplexity, which a smaller eps still takes off where floors rule
-_TIES = 1e-9  # differences that are none
-_TYPICAL_ROWS = 64  # whose costs with all others tell the eps of rows
-_SHARE_OF_ROWS = 0.05  # eps of a problem with a floor on all rows, as a share of that of a row,
-_SHARE_OF_PAIRS = 0.5  # more for the least floors: rows of two neighbors are all but singular
-_SHARE_ON_THE_WAY = 0.3  # and one from which small shares are reached well
+_ROUGH_TOL = 1e-4  # marginal error of solves while eps is not yet known
+_FLOOR_TOL = 1e-2  # error of solves on the way to one with a floor on every row
+_BY_EPS_ALONE = 0.005  # share of a perplexity that is due to eps where floors make the rest
+_TIES = 1e-9  # relative difference below which costs count as equal
+_TYPICAL_ROWS = 64  # rows from which the eps of a typical row is found
+_SHARE_OF_ROWS = 0.05  # with `n_neighbors`, eps as a share of that of a typical row,
+_SHARE_OF_PAIRS = 0.5  # for two neighbors, where rows are all but singular,
+_SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
-_ABOVE = 0.05  # by which to begin too large, in log eps
+_ABOVE = 0.05  # added to the log eps of a pilot, so that the first solve is above the target
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
@@ -49,7 +49,7 @@ _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
 _MAX_SOLVES = 60  # in one search
 _FITS_DENSE = 10_000  # points whose n x n matrix fits into most memories
-_AT_THE_FLOOR = 1e3  # times the rounding of row sums: no further down from there
+_NEAR_ROUNDING = 1e3  # times the rounding of row sums: errors below that cannot fall further
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class EpsilonPath:
         except OutOfReachError as error:
             raise InvalidInputError(
                 error.problem, parameter="perplexity", value=target,
-                remedy=[*self._to_drop(), *self._to_part(), *error.remedies],
+                remedy=[*self._outliers_to_drop(), *self._clusters_to_part(), *error.remedies],
             ) from error  # fmt: skip
         except NotConvergedError as error:
             raise NotConvergedError(
@@ -217,7 +217,7 @@ class EpsilonPath:
                 error.result,
                 remedy=[
                     *(remedy for remedy in error.remedies if "{eps}" not in remedy),
-                    *self._to_drop(),
+                    *self._outliers_to_drop(),
                 ],
             ) from error
 
@@ -275,7 +275,7 @@ class EpsilonPath:
                 high = eps
             else:
                 low = eps
-            if high <= _CONNECTED * low or (high == eps and _is_row_wise(rough)):
+            if high <= _CONNECTED * low or (high == eps and _floors_rule(rough)):
                 break
             if high == np.inf:
                 eps = 4 * low
@@ -322,14 +322,14 @@ class EpsilonPath:
         nearest = nearest[np.isfinite(nearest)]
         return float(np.median(nearest)) if len(nearest) else 1.0
 
-    def _to_drop(self) -> list[str]:
-        """What may keep a search from its aim, as remedies."""
+    def _outliers_to_drop(self) -> list[str]:
+        """Outliers and duplicates, which may put a perplexity out of reach, as remedies."""
         cost = self._problem.cost
         found = filter(None, (cost.outliers(), cost.duplicates()))
         return [f"drop some points first: {what}" for what in found]
 
-    def _to_part(self) -> list[str]:
-        """Far clusters as what kept a search from its aim, as a remedy."""
+    def _clusters_to_part(self) -> list[str]:
+        """Far clusters, between and within which no eps serves, as a remedy."""
         if self._plan is None:
             return []
         labels = connected_components(csr_array(self._plan), directed=False)[1]
@@ -350,15 +350,15 @@ class EpsilonPath:
         def excess(log_eps: float) -> float:
             rough = self.at(float(np.exp(log_eps)), _ROUGH_TOL)
             found = float(perplexities(rough.plan).mean())
-            if found > (1 + _BY_EPS_ALONE) * target and _is_row_wise(rough):
-                raise self._floor_gives(found, target)
+            if found > (1 + _BY_EPS_ALONE) * target and _floors_rule(rough):
+                raise self._floors_exceed(found, target)
             return float(np.log(found / target))
 
         center = float(np.log(min(self._typical_eps(), self._near_eps())))
         what = f"a mean perplexity of {target:g}"
         return find_root(excess, start, slope, precision, what, center)
 
-    def _floor_gives(self, found: float, target: float) -> InvalidInputError:
+    def _floors_exceed(self, found: float, target: float) -> InvalidInputError:
         """The error of a perplexity that floors exceed at any eps."""
         assert self._problem.floor is not None
         least, enough = float(self._problem.floor.mean()), int(np.ceil((1 + _ABOVE) * found))
@@ -459,7 +459,7 @@ def _is_connected(solution: Solution) -> bool:
     return bool(connected_components(graph, directed=False, return_labels=False) == 1)
 
 
-def _is_row_wise(solution: Solution) -> bool:
+def _floors_rule(solution: Solution) -> bool:
     """Whether eps hardly matters beside the floors, as in `EpsilonPath.with_neighbors`."""
     e, eps = solution.e, solution.problem.regularizer.eps
     return e is not None and bool(np.median(e) >= eps / _SHARE_OF_ROWS)
@@ -537,10 +537,10 @@ def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
     if violation == np.inf:
         problem += ", and pairs outside the support could not be ruled out"
     height = float(np.abs(solution.u - regularizer.shift).max() / regularizer.eps)
-    floor = 4 * np.finfo(np.float64).eps * height  # rounding of u_i + u_j - C_ij, over eps
-    if error < _AT_THE_FLOOR * floor:
+    rounding = 4 * np.finfo(np.float64).eps * height  # of u_i + u_j - C_ij, over eps
+    if error < _NEAR_ROUNDING * rounding:
         problem += (
-            f"; rounding alone makes {floor:.0e} of it, for u is as large as {height:.0e} eps"
+            f"; rounding alone makes {rounding:.0e} of it, for u is as large as {height:.0e} eps"
         )
         remedy = ["drop far points", "raise {tol}"]
     else:
