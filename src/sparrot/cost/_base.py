@@ -66,7 +66,7 @@ class Cost(ABC):
         self.products(rows, other, columns, out)
 
     def order(self) -> IntArray | None:
-        """A permutation that puts near points next to each other; None where that would not help."""
+        """A permutation that puts near points next to each other; None where it would not help."""
         return None
 
     def within(
@@ -81,9 +81,9 @@ class Cost(ABC):
 
     @abstractmethod
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """A bound m_i for each of some points: `|error of G_ij + a_i + a_j in float32| <= m_i + m_j`.
+        """A bound m_i for each of some points: tiles err by at most `m_i + m_j`.
 
-        `G` are products or bounds.
+        That is the error of `G_ij + a_i + a_j` in float32, where G are products or bounds.
         """
 
     @abstractmethod
@@ -157,7 +157,7 @@ class Cost(ABC):
         return f"{n_few} of {self.n} points ({row} {named}) {make} up {share:.0%} of the mean cost"
 
     def duplicates(self) -> str:
-        """How many points equal an earlier one, in words; "" if none do, or if there are only costs.
+        """How many points equal an earlier one, in words; "" if none do, or points are not known.
 
         Examples
         --------

@@ -29,7 +29,7 @@ _UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from ze
 def spatial_order(
     X: PointArray, center: FloatArray, V: FloatArray, shares: FloatArray
 ) -> IntArray | None:
-    """A permutation that puts near points next to each other; None where that would not help.
+    """A permutation that puts near points next to each other; None where it would not help.
 
     V are leading directions of the points, with their shares of the spread.
     """

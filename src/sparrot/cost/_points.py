@@ -103,7 +103,7 @@ class PointCost(Cost):
             np.matmul(self._few[rows], other._few[columns].T, out=out)
 
     def order(self) -> IntArray | None:
-        """A permutation that puts near points next to each other; None where that would not help."""
+        """A permutation that puts near points next to each other; None where it would not help."""
         if is_mapped(self._X):
             return None
         return spatial_order(self._X, self._center, *self._z.leading())

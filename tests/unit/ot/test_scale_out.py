@@ -136,7 +136,7 @@ class CityBlockCost(MatrixCost):
 def test_an_approximate_search_is_refused_for_other_costs_of_points(monkeypatch):
     X = points("gaussian", 300)
     costs_to = lambda Y: lambda X: cdist(X, Y, "cityblock")  # noqa: E731
-    toy = _metrics._Metric(CityBlockCost, rounding=lambda X: 0.0, costs_to=costs_to)
+    toy = _metrics._Metric(CityBlockCost, costs_to)
     monkeypatch.setitem(_metrics._METRICS, "toy", toy)
     monkeypatch.setattr(solve, "_TOO_MANY_PRODUCTS", 0.0)
     for neighbors in (None, few_neighbors()):
