@@ -559,6 +559,13 @@ def as_max_iter(value: Any) -> int | None:
     return int(value)
 
 
+def as_max_memory(max_memory: Any) -> float | None:
+    """Bytes, or None for what is available."""
+    if max_memory is None:
+        return None
+    return as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
+
+
 def as_count(value: Any, name: str, most: int | None = None) -> int:
     """An integer from 1 to `most`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)

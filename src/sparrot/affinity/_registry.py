@@ -19,7 +19,7 @@ from sparrot.affinity._result import Affinity, perplexity, require_affinity
 from sparrot.affinity._transport import TransportEstimator
 from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
-from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, find_root
+from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, Secant
 
 LOG = logging.getLogger(__name__)
 _ROWS_CHECKED = 16  # by `resume`
@@ -163,13 +163,13 @@ def match(X: Any, kind: str, to: Any, **arguments: Any) -> Affinity:
     if "perplexity" in chosen.scales:
         return chosen.function(X, perplexity=target, **arguments)
 
-    def excess(log_h: float) -> float:
-        matrix = chosen.function(X, bandwidth=float(np.exp(log_h)), **arguments).matrix
-        return float(np.log(perplexity(matrix).mean() / target))
-
     what = f"a mean perplexity of {target:g}"
-    log_h, _ = find_root(excess, np.log(0.1), 1.0, PERPLEXITY_PRECISION, what, parameter="to")
-    return chosen.function(X, bandwidth=float(np.exp(log_h)), **arguments)
+    root = Secant(np.log(0.1), 1.0, PERPLEXITY_PRECISION, what, parameter="to")
+    while True:
+        found = chosen.function(X, bandwidth=float(np.exp(root.x)), **arguments)
+        root.tell(float(np.log(perplexity(found).mean() / target)))
+        if root.found:
+            return found
 
 
 def _target(to: Any) -> float:

@@ -36,6 +36,7 @@ from sparrot._validation import (
     as_flag,
     as_floors,
     as_max_iter,
+    as_max_memory,
     as_neighbors,
     as_points,
     as_positive,
@@ -103,8 +104,8 @@ def qot(
     X : (n, p) points, n >= 2: dense or sparse, never modified; or an (n, n) cost matrix. Points
         that are mapped from a file (`np.load(path, mmap_mode="r")`) are read as tiles need them;
         a quarter of them is held in memory for the first potentials.
-    eps : regularization relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`; 1 if
-        nothing is said. Larger means more neighbors; on data of one piece with light tails a
+    eps : regularization relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`; 1 by
+        default. Larger means more neighbors; on data of one piece with light tails a
         factor of three either way seldom matters.
         `"connected"` finds the smallest eps, to 2 %, for which the graph has one component.
     perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
@@ -116,8 +117,8 @@ def qot(
         the graph does not fall into small pieces. See the notes. None or 0 for no floor, as in the
         paper; `"auto"`, the default of spectral estimators, layouts, `sparrot.sc` and the command
         line, for 5, or half the perplexity or half the number of other points where that is less
-        (no floor with `n_neighbors`, which is one itself, nor with `eps="connected"`, which would
-        then be any eps).
+        (no floor with `n_neighbors`, which is one itself, nor with `eps="connected"`, since a floor
+        may connect the graph at any eps).
     weights : (n,) positive weights of the points, such as the numbers of points that each stands
         for; rows then sum to the weights. See the notes. Not with floors, nor in an approximate
         search. With `hollow` no point may weigh more than all others together.
@@ -769,13 +770,6 @@ def as_options(
         neighbors=neighbors,
         checkpoint=None if checkpoint is None else Path(checkpoint),
     )
-
-
-def as_max_memory(max_memory: Any) -> float | None:
-    """Bytes, or None for what is available."""
-    if max_memory is None:
-        return None
-    return as_positive(max_memory, "max_memory", "it is in bytes, such as 4e9")
 
 
 class TransportEstimator(AffinityEstimator):

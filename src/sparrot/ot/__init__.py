@@ -11,8 +11,8 @@ from sparrot.ot._path import (
     PERPLEXITY_PRECISION,
     EpsilonPath,
     Scale,
+    Secant,
     Start,
-    find_root,
 )
 from sparrot.ot._problem import (
     Certificate,
@@ -49,6 +49,7 @@ __all__ = [
     "QuadraticRegularizer",
     "Regularizer",
     "Scale",
+    "Secant",
     "Solution",
     "Start",
     "TsallisRegularizer",
@@ -58,7 +59,6 @@ __all__ = [
     "compressed",
     "exp_q",
     "fenchel_young_loss",
-    "find_root",
     "list_hits",
     "log_q",
     "marginal_error",

@@ -6,7 +6,6 @@ hardly anything again: the ceilings of the larger problem still hold for most ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -82,7 +81,7 @@ class Scale:
 
         It is 5, or half of what rows have on average, or half of the other points, where that is
         less. None for a number of neighbors of every row, which is a floor itself, and for the
-        smallest connected eps: with a floor that may be any.
+        smallest connected eps, since a floor may connect the graph at any eps.
 
         Examples
         --------
@@ -346,17 +345,15 @@ class EpsilonPath:
         self, target: float, start: float, slope: float, precision: float
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
-
-        def excess(log_eps: float) -> float:
-            rough = self.at(float(np.exp(log_eps)), _ROUGH_TOL)
+        center = float(np.log(min(self._typical_eps(), self._near_eps())))
+        root = Secant(start, slope, precision, f"a mean perplexity of {target:g}", center)
+        while not root.found:
+            rough = self.at(float(np.exp(root.x)), _ROUGH_TOL)
             found = float(perplexities(rough.plan).mean())
             if found > (1 + _BY_EPS_ALONE) * target and _floors_rule(rough):
                 raise self._floors_exceed(found, target)
-            return float(np.log(found / target))
-
-        center = float(np.log(min(self._typical_eps(), self._near_eps())))
-        what = f"a mean perplexity of {target:g}"
-        return find_root(excess, start, slope, precision, what, center)
+            root.tell(float(np.log(found / target)))
+        return root.x, root.slope
 
     def _floors_exceed(self, found: float, target: float) -> InvalidInputError:
         """The error of a perplexity that floors exceed at any eps."""
@@ -477,50 +474,84 @@ class OutOfReachError(InvalidInputError):
     """No eps gives what was asked for."""
 
 
-def find_root(
-    excess: Callable[[float], float],
-    x: float,
-    slope: float,
-    precision: float,
-    what: str,
-    center: float = 0.0,
-    *,
-    parameter: str = "perplexity",
-) -> tuple[float, float]:
-    """Find x with `|excess(x)| <= precision` for an increasing function; also its slope there.
+class Secant:
+    """Secant steps to the root of an increasing function; `x` is where to evaluate it next.
 
-    Secant steps, no longer than a factor of twenty in eps; once the root is bracketed they must
-    stay inside the bracket, and where they do not it is halved. A function that is flat for a while
+    Steps are no longer than a factor of twenty in eps; once the root is bracketed they must stay
+    inside the bracket, and where they do not it is halved. A function that is flat for a while
     (clusters that are each complete, and not yet linked) is crossed at full stride, unless eps is
-    already extreme. `center` <= 0 is the logarithm of a typical cost: from there on eps is small.
+    already extreme.
+
+    Parameters
+    ----------
+    x, slope : where to begin, and about how steep the function is there.
+    precision : of its value at the root.
+    what : what the root gives, for the error if there is none.
+    center : at most 0, the logarithm of a typical cost: from there on eps is small.
+    parameter : what was asked for, for the error.
+
+    Examples
+    --------
+    >>> root = Secant(0.0, 1.0, 1e-3, "nothing")
+    >>> while not root.found:
+    ...     root.tell(root.x**3 + root.x - 2)
+    >>> abs(root.x - 1) <= 1e-3
+    True
     """
-    low, high = float(np.log(_RANGE[0])) + center, float(np.log(_RANGE[1]))
-    bracket = [-np.inf, np.inf]
-    before: tuple[float, float] | None = None
-    y = np.inf
-    for _ in range(_MAX_SOLVES):
-        y = excess(x)
-        if abs(y) <= precision:
-            return x, slope
-        bracket[int(y > 0)] = x
-        flat = before is not None and abs(x - before[0]) > 1 and abs(y - before[1]) < precision
-        if flat and not center - _END_OF_PLATEAUS <= x <= _END_OF_PLATEAUS:
-            break  # this is as near as it gets
-        if before is not None and (y - before[1]) * (x - before[0]) > 0:
-            slope = float(np.clip((y - before[1]) / (x - before[0]), 0.05, 5.0))
-        before = x, y
-        following = float(np.clip(x + np.clip(-y / slope, -_STRIDE, _STRIDE), low, high))
-        if np.isfinite(bracket).all() and not bracket[0] < following < bracket[1]:
-            following = sum(bracket) / 2
-        if following == x:
-            break
-        x = following
-    raise OutOfReachError(
-        f"is out of reach: nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the mean cost "
-        f"gives {what}; the nearest was off by a factor {np.exp(abs(y)):.2f}",
-        parameter=parameter,
-        remedy="ask for a value that is attained",
-    )
+
+    def __init__(
+        self,
+        x: float,
+        slope: float,
+        precision: float,
+        what: str,
+        center: float = 0.0,
+        *,
+        parameter: str = "perplexity",
+    ) -> None:
+        self.x, self.slope = x, slope
+        self.found = False
+        self._precision = precision
+        self._what, self._parameter = what, parameter
+        self._center = center
+        self._low, self._high = float(np.log(_RANGE[0])) + center, float(np.log(_RANGE[1]))
+        self._bracket = [-np.inf, np.inf]
+        self._before: tuple[float, float] | None = None
+        self._steps = 0
+
+    def tell(self, y: float) -> None:
+        """Take the value at `x`, and go on from there unless it is the root.
+
+        Raises `OutOfReachError` if there is nowhere to go.
+        """
+        self._steps += 1
+        self.found = abs(y) <= self._precision
+        if self.found:
+            return
+        x = self.x
+        self._bracket[int(y > 0)] = x
+        if self._before is not None:
+            dx, dy = x - self._before[0], y - self._before[1]
+            is_extreme = not self._center - _END_OF_PLATEAUS <= x <= _END_OF_PLATEAUS
+            if is_extreme and abs(dx) > 1 and abs(dy) < self._precision:
+                raise self._out_of_reach(y)
+            if dx * dy > 0:
+                self.slope = float(np.clip(dy / dx, 0.05, 5.0))
+        self._before = x, y
+        step = np.clip(-y / self.slope, -_STRIDE, _STRIDE)
+        self.x = float(np.clip(x + step, self._low, self._high))
+        if np.isfinite(self._bracket).all() and not self._bracket[0] < self.x < self._bracket[1]:
+            self.x = sum(self._bracket) / 2
+        if self.x == x or self._steps == _MAX_SOLVES:
+            raise self._out_of_reach(y)
+
+    def _out_of_reach(self, y: float) -> OutOfReachError:
+        return OutOfReachError(
+            f"is out of reach: nothing between {np.exp(self._low):.1g} and {_RANGE[1]:g} times the "
+            f"mean cost gives {self._what}; the nearest was off by a factor {np.exp(abs(y)):.2f}",
+            parameter=self._parameter,
+            remedy="ask for a value that is attained",
+        )
 
 
 def _not_converged(solution: Solution, options: Options) -> NotConvergedError:

@@ -8,7 +8,7 @@ import pytest
 import sparrot
 from problems import points
 from sparrot._eigensolver import _SOLVERS
-from sparrot.ot import _active_set as active_set, find_root, screen
+from sparrot.ot import Secant, _active_set as active_set, screen
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
 
@@ -118,16 +118,25 @@ def test_statistics_of_a_ring_are_known(n):
     assert a.spectral_gap == pytest.approx(1 - np.cos(2 * np.pi / n), abs=1e-7)
 
 
-def test_root_search_finds_the_root_of_an_increasing_function():
-    calls = []
+def values_on_the_way(root, function):
+    values = []
+    while not root.found:
+        values.append(function(root.x))
+        root.tell(values[-1])
+    return values
 
-    def excess(x):
-        calls.append(x)
-        return np.tanh(x - 3.3) + 0.01 * x
 
-    x, _ = find_root(excess, 0.0, slope=0.7, precision=1e-3, what="value")
-    assert abs(excess(x)) <= 1e-3
-    assert len(calls) <= 30
+def test_secant_steps_find_the_root_of_an_increasing_function():
+    root = Secant(0.0, slope=0.7, precision=1e-3, what="value")
+    values = values_on_the_way(root, lambda x: np.tanh(x - 3.3) + 0.01 * x)
+    assert abs(values[-1]) <= 1e-3
+    assert len(values) <= 30
+
+
+def test_secant_steps_to_a_root_that_is_not_there_end():
+    root = Secant(0.0, slope=0.7, precision=1e-3, what="value", parameter="to")
+    with pytest.raises(sparrot.InvalidInputError, match="to is out of reach"):
+        values_on_the_way(root, lambda x: 1.0 + np.exp(x))
 
 
 def test_outliers_get_a_warning_that_names_them():
