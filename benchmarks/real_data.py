@@ -1,11 +1,11 @@
-"""The graphs on real data: clusters, labels, pieces, layouts; five seeds, losses shown.
+"""The case on real data: six kinds of graphs, their tasks, and the form in which the data comes.
 
-A unit is one set, one seed and one graph, or its layouts. Its numbers are stored in a file as soon
-as they are there and never computed twice: a run that was stopped goes on where it was. Real data
-is read from the folder named by SPARROT_DATA (default ../shared/data); sets whose file is not there
-are left out, and named.
+A unit is one set in one form, one seed and one graph: the graph is built once, and all tasks get
+it. Its numbers are stored in a file as soon as they are there and never computed twice: a run that
+was stopped goes on where it was. Real data is read from the folder named by SPARROT_DATA (default
+../shared/data); sets whose file is not there are left out, and named.
 
-    python benchmarks/real_data.py                           # all units, into out/real_data_1500
+    python benchmarks/real_data.py                           # all units, into out/real_data_1000
     python benchmarks/real_data.py --page docs/real_data.md  # and the tables of the page
     python benchmarks/real_data.py --quick                   # two built-in sets, few points, a seed
 """
@@ -20,7 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,34 +28,58 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import t as student
+from scipy.stats import spearmanr, t as student
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 import sparrot
 from sparrot._files import whole_file
+from sparrot.datasets import Cells, load_arabidopsis_root, load_pbmc_facs
+from sparrot.datasets._cells import load_marrow_cd34
 from sparrot.errors import NotConvergedError
 
-DATA = Path(os.environ.get("SPARROT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.setdefault("SPARROT_DATA", str(Path(__file__).parents[2] / "shared/data")))
 SEEDS = range(5)
-POINTS, SHARE = 1500, 0.9  # a seed draws so many points, and at most this share of a set
-Labeled = tuple[Any, Any]  # points, and the class of each
+POINTS, SHARE = 1000, 0.9  # a seed draws so many points, and at most this share of a set
+KEPT = 0.2  # of the reads of a cell that is thinned
 
 
 # The sets: from a generator to points with classes.
 
 
-def sampled(X: Any, labels: Any, rng: np.random.Generator, most: int) -> Labeled:
+@dataclass(frozen=True)
+class Draw:
+    """Points with their classes; which are noisy, if that differs; and what grows from where.
+
+    `lineages` has the rows of each, and a time for every point.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    noisy: np.ndarray | None = None
+    start: int = 0
+    lineages: dict[str, Any] | None = None
+
+
+def rows_of(labels: Any, rng: np.random.Generator, most: int) -> np.ndarray:
     n = min(most, round(SHARE * len(labels)))
-    rows = np.sort(rng.choice(len(labels), n, replace=False))
-    return X[rows], np.unique(labels[rows], return_inverse=True)[1]
+    return np.sort(rng.choice(len(labels), n, replace=False))
 
 
-def components(X: Any) -> np.ndarray:
+def sampled(X: Any, labels: Any, rng: np.random.Generator, most: int) -> Draw:
+    rows = rows_of(labels, rng, most)
+    return Draw(np.asarray(X[rows], dtype=np.float64), classes(labels[rows]))
+
+
+def classes(labels: Any) -> np.ndarray:
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def components(X: np.ndarray, d: int) -> np.ndarray:
     from sklearn.decomposition import PCA
 
-    return PCA(50, random_state=0).fit_transform(np.asarray(X, dtype=np.float32))
+    return PCA(d, random_state=0).fit_transform(X)
 
 
 def stored(name: str, *keys: str) -> list[np.ndarray]:
@@ -63,101 +87,188 @@ def stored(name: str, *keys: str) -> list[np.ndarray]:
         return [file[key] for key in keys]
 
 
-def digits(rng: np.random.Generator, most: int) -> Labeled:
+def digits(rng: np.random.Generator, most: int) -> Draw:
     from sklearn.datasets import load_digits
 
     return sampled(*load_digits(return_X_y=True), rng, most)
 
 
-def spiral(rng: np.random.Generator, most: int) -> Labeled:
-    """Six arcs of one closed curve: something to propagate, but no clusters."""
-    curve = sparrot.datasets.make_spiral(min(most, 1000), random_state=rng)
-    return curve.X, (curve.t // (np.pi / 3)).astype(int)
-
-
-def mixture(rng: np.random.Generator, most: int) -> Labeled:
+def mixture(rng: np.random.Generator, most: int) -> Draw:
     made = sparrot.datasets.make_mixture(min(most // 3, 500), random_state=rng)
-    return made.X, made.labels
+    return Draw(made.X, made.labels)
 
 
-def images(name: str, rng: np.random.Generator, most: int) -> Labeled:
-    X, labels = sampled(*stored(name, "X", "y"), rng, most)
-    return components(X), labels
+def images(name: str, rng: np.random.Generator, most: int, noise: float | None = None) -> Draw:
+    """50 components; or, with a number for `noise`, pixels, every second image with noise."""
+    draw = sampled(*stored(name, "X", "y"), rng, most)
+    X = draw.X / 255
+    if noise is None:
+        return Draw(components(X, 50), draw.labels)
+    noisy = rng.permutation(len(X)) % 2 == 1
+    X += noise * noisy[:, None] * rng.standard_normal(X.shape)
+    return Draw(X, draw.labels, noisy if noise else None)
 
 
-def forest(rng: np.random.Generator, most: int) -> Labeled:
-    X, labels = sampled(*stored("covtype.npz", "X", "y"), rng, most)
-    return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), labels
+def forest(rng: np.random.Generator, most: int) -> Draw:
+    draw = sampled(*stored("covtype.npz", "X", "y"), rng, most)
+    X = draw.X
+    return Draw((X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), draw.labels)
 
 
-def cytometry(rng: np.random.Generator, most: int) -> Labeled:
+def cytometry(rng: np.random.Generator, most: int) -> Draw:
     X, types, marker = stored("cytof_huimm.npz", "X", "celltype", "marker")
-    X, labels = sampled(X, types, rng, most)
-    return np.arcsinh(X[:, marker] / 5), labels
+    return sampled(np.arcsinh(X[:, marker] / 5), types, rng, most)
 
 
-def reduced(rng: np.random.Generator, most: int) -> Labeled:
-    return sampled(*stored("pbmc68k_reduced.npz", "X_pca", "celltype"), rng, most)
+def reduced(form: str, rng: np.random.Generator, most: int) -> Draw:
+    """Standardized genes, or as many of the leading components as `form` says."""
+    genes, pcs, types = stored("pbmc68k_reduced.npz", "X", "X_pca", "celltype")
+    X = genes if form == "standardized" else pcs[:, : int(form)]
+    return sampled(X, types, rng, most)
 
 
-def cells(
-    name: str, labels: str, form: str, rng: np.random.Generator, most: int, least: int = 1
-) -> Labeled:
-    """50 components of 2,000 variable genes; `form` is "counts", "logs" or "standardized" counts.
+def load_pbmc3k() -> Cells:
+    *arrays, shape, genes, types = stored(
+        "pbmc3k.npz", "data", "indices", "indptr", "shape", "genes", "celltype"
+    )
+    return Cells(csr_array(tuple(arrays), shape=tuple(shape)).astype(np.float32), genes, types)
 
-    Classes of fewer than `least` cells are left out.
+
+@cache
+def whole(load: Callable[[], Cells]) -> tuple[Cells, np.ndarray | None]:
+    """The cells of a set and the columns of its variable genes, chosen with all cells.
+
+    Types of fewer than 10 cells are left out.
     """
-    import anndata
-    import scanpy as sc
+    from sparrot.paper._expression import kept_cells_and_genes
 
-    *arrays, shape, types = stored(name, "data", "indices", "indptr", "shape", labels)
-    _, place, sizes = np.unique(types, return_inverse=True, return_counts=True)
-    kept = sizes[place] >= least
-    X, types = sampled(csr_matrix(tuple(arrays), shape=shape)[kept], types[kept], rng, most)
-    adata = anndata.AnnData(X.astype(np.float32))
-    if form != "logs":
-        sc.pp.normalize_total(adata, target_sum=1e4)
-        sc.pp.log1p(adata)
-        sc.pp.highly_variable_genes(adata, n_top_genes=2000)
-        adata = adata[:, adata.var["highly_variable"]].copy()
-    if form == "standardized":
-        sc.pp.scale(adata, max_value=10)
-        return components(adata.X), types
-    return components(adata.X.toarray()), types
+    cells, genes = load(), None
+    if cells.counts:
+        rows, genes = kept_cells_and_genes(cells)
+        cells = cells.take(rows)
+    _, place, sizes = np.unique(cells.types, return_inverse=True, return_counts=True)
+    return cells.take(np.flatnonzero(sizes[place] >= 10)), genes
+
+
+def thinned(X: csr_array, rng: np.random.Generator) -> tuple[csr_array, np.ndarray]:
+    """Counts, and which cells keep each of their reads only with probability `KEPT`."""
+    few = rng.permutation(X.shape[0]) % 2 == 1
+    p = np.repeat(np.where(few, KEPT, 1.0), np.diff(X.indptr))
+    data = rng.binomial(X.data.astype(np.int64), p).astype(np.float32)
+    return csr_array((data, X.indices, X.indptr), shape=X.shape), few
+
+
+def expressed(cells: Cells, genes: np.ndarray | None, form: str) -> np.ndarray:
+    """Cells as points, in one of the `FORMS`."""
+    from sparrot.paper._expression import expression, points_of_counts
+
+    standardized = form.startswith("standardized")
+    if cells.counts:
+        X = points_of_counts(cells.X, genes, standardized=standardized)
+    else:
+        X = expression(cells)[0] if standardized else cells.X.toarray().astype(np.float64)
+    last = form.rpartition("_")[2]
+    return components(X, int(last)) if last.isdigit() else X
+
+
+FORMS = {
+    "genes": "genes",
+    "standardized": "standardized genes",
+    "20": "20 components",
+    "50": "50 components",
+    "standardized_50": "50 components, standardized",
+}
+
+
+def cells_of(
+    name: str, form: str, rng: np.random.Generator, most: int, uneven: bool = False
+) -> Draw:
+    """Cells of a set in a form; `uneven` thins every second one. The start cell is always drawn."""
+    cells, genes = whole(LOADERS[name])
+    rows = rows_of(cells.types, rng, most)
+    if "named" in cells.columns:
+        rows = np.union1d(rows, np.flatnonzero(cells.columns["named"] == "start"))
+    cells, few = cells.take(rows), None
+    if uneven:
+        X, few = thinned(cells.X, rng)
+        cells = Cells(X, cells.genes, cells.types, columns=cells.columns)
+    X, labels = expressed(cells, genes, form), classes(cells.types)
+    if name != "marrow":
+        return Draw(X, labels, few)
+    from sparrot.paper.single_cell import _marrow_lineages, _marrow_origin
+
+    return Draw(X, labels, few, _marrow_origin(X, cells), _marrow_lineages(cells))
+
+
+LOADERS: dict[str, Callable[[], Cells]] = {
+    "pbmc3k": load_pbmc3k,
+    "facs": load_pbmc_facs,
+    "marrow": load_marrow_cd34,
+    "root": load_arabidopsis_root,
+}
 
 
 @dataclass(frozen=True)
 class Set:
-    """A labeled set: `draw` takes a generator and the most points."""
+    """A labeled set in one form: `draw` takes a generator and the most points."""
 
     title: str
-    draw: Callable[[np.random.Generator, int], Labeled]
+    family: str
+    draw: Callable[[np.random.Generator, int], Draw]
     file: str | None = None
-    clustered: bool = True
 
 
-def _cells(title: str, file: str, labels: str, form: str, **options: Any) -> Set:
-    return Set(title, partial(cells, file, labels, form, **options), file)
+FEW, GENES, SCALED = "few dimensions", "genes", "standardized genes"
+THIN_GENES, THIN_SCALED, THIN_FEW = (f"thinned, {f}" for f in (GENES, SCALED, "50 components"))
+MADE, NOISY = "made, 250 dimensions", "pixels with noise in half"
+FAMILIES = (FEW, GENES, SCALED, THIN_FEW, THIN_GENES, THIN_SCALED, NOISY, MADE)
 
 
+def _cells(name: str, title: str, file: str, forms: str, thin: str = "") -> dict[str, Set]:
+    families = {"genes": (GENES, THIN_GENES), "standardized": (SCALED, THIN_SCALED)}
+    made = {}
+    for form in forms.split():
+        family, thin_family = families.get(form, (FEW, THIN_FEW))
+        draw = partial(cells_of, name, form)
+        made[f"{name}_{form}"] = Set(f"{title}: {FORMS[form]}", family, draw, file)
+        if form in thin.split():
+            what = f"{title}, thinned: {FORMS[form]}"
+            again = partial(cells_of, name, form, uneven=True)
+            made[f"{name}_thinned_{form}"] = Set(what, thin_family, again, file)
+    return made
+
+
+def _images(name: str, title: str, file: str, *noises: float) -> dict[str, Set]:
+    made = {name: Set(f"{title}: 50 components", FEW, partial(images, file), file)}
+    for noise in noises:
+        what = f"{title}: pixels" + f", noise {noise} in half" * bool(noise)
+        draw = partial(images, file, noise=noise)
+        made[f"{name}_noise_{noise}"] = Set(what, NOISY if noise else GENES, draw, file)
+    return made
+
+
+FOUR, THREE = "genes standardized 20 50", "genes standardized 50"
 SETS = {
-    "digits": Set("digits", digits),
-    "mixture": Set("mixture", mixture),
-    "spiral": Set("spiral", spiral, clustered=False),
-    "pbmc68k": Set("PBMC 68k, reduced", reduced, "pbmc68k_reduced.npz"),
-    "pbmc3k": _cells("PBMC 3k", "pbmc3k.npz", "celltype", "counts"),
-    "facs": _cells("purified blood", "pbmc_facs.npz", "obs_subpop", "counts"),
-    "facs_scaled": _cells(
-        "purified blood, standardized", "pbmc_facs.npz", "obs_subpop", "standardized"
-    ),
-    "marrow": _cells("marrow (PhenoGraph)", "marrow_cd34.npz", "phenograph", "counts", least=10),
-    "root": _cells("Arabidopsis root", "arabidopsis_root_10k.npz", "celltype", "logs"),
-    "cytof": Set("mass cytometry", cytometry, "cytof_huimm.npz"),
-    "mnist": Set("MNIST", partial(images, "mnist.npz"), "mnist.npz"),
-    "fashion": Set("Fashion-MNIST", partial(images, "fashion_mnist.npz"), "fashion_mnist.npz"),
-    "covtype": Set("Covertype", forest, "covtype.npz"),
+    "digits": Set("digits", FEW, digits),
+    "mixture": Set("mixture", MADE, mixture),
+    **_images("mnist", "MNIST", "mnist.npz", 0.2, 0.5, 1.0),
+    **_images("fashion", "Fashion-MNIST", "fashion_mnist.npz"),
+    "cytof": Set("mass cytometry", FEW, cytometry, "cytof_huimm.npz"),
+    "covtype": Set("Covertype", FEW, forest, "covtype.npz"),
+    **{
+        f"pbmc68k_{form}": Set(
+            f"PBMC 68k: {FORMS[form]}",
+            SCALED if form == "standardized" else FEW,
+            partial(reduced, form),
+            "pbmc68k_reduced.npz",
+        )
+        for form in ("standardized", "20", "50")
+    },
+    **_cells("pbmc3k", "PBMC 3k", "pbmc3k.npz", FOUR, THREE),
+    **_cells("facs", "purified blood", "pbmc_facs.npz", f"{FOUR} standardized_50", THREE),
+    **_cells("marrow", "marrow", "marrow_cd34.npz", FOUR, THREE),
+    **_cells("root", "Arabidopsis root", "arabidopsis_root_10k.npz", FOUR),
 }
-MADE = ("mixture", "spiral")
 QUICK, QUICK_POINTS = ("digits", "mixture"), 150  # both are built in
 
 
@@ -168,8 +279,12 @@ def qot(X: np.ndarray, **scale: Any) -> csr_array:
     return sparrot.qot(X, n_jobs=1, **scale).matrix
 
 
+def eot(X: np.ndarray) -> csr_array:
+    return sparrot.eot(X, perplexity=30, tol=1e-6, drop=0.01, n_jobs=1).matrix
+
+
 def knn(X: np.ndarray) -> csr_array:
-    return sparrot.knn(X, 15).matrix
+    return sparrot.knn(X, 15, n_jobs=1).matrix
 
 
 def scanpy_graph(X: np.ndarray) -> csr_array:
@@ -181,192 +296,236 @@ def scanpy_graph(X: np.ndarray) -> csr_array:
     return csr_array(adata.obsp["connectivities"].astype(np.float64))
 
 
-PLAIN, THEIRS = "plain", "scanpy"
+def gaussian(X: np.ndarray) -> csr_array:
+    """A bandwidth for each point, of its perplexity, on three times as many neighbors: t-SNE's."""
+    from openTSNE.affinity import PerplexityBasedNN
+
+    return csr_array(PerplexityBasedNN(X, 30, method="exact", n_jobs=1, random_state=0).P)
+
+
+ROWS, FLOOR, THEIRS = "rows_15", "floor_5", "scanpy"
 GRAPHS: dict[str, tuple[str, Callable[[np.ndarray], csr_array]]] = {
-    PLAIN: ("plain 15", partial(qot, perplexity=15)),
-    "eps_1": ("eps = 1", partial(qot, eps=1.0)),
-    "floor_5_eps_1": ("floor 5, eps = 1", partial(qot, eps=1.0, min_neighbors=5)),
-    **{
-        f"floor_{k}": (f"floor {k}", partial(qot, perplexity=15, min_neighbors=k))
-        for k in (3, 5, 10)
-    },
-    "plain_30": ("plain 30", partial(qot, perplexity=30)),
-    "floor_5_30": ("floor 5, 30", partial(qot, perplexity=30, min_neighbors=5)),
-    **{f"rows_{k}": (f"rows {k}", partial(qot, n_neighbors=k)) for k in (5, 15, 30)},
-    "knn_15": ("k-NN 15", knn),
+    "plain": ("QOT, eps = 1", partial(qot, eps=1.0)),
+    FLOOR: ("QOT, eps = 1, floor 5", partial(qot, eps=1.0, min_neighbors=5)),
+    "plain_15": ("QOT, perplexity 15", partial(qot, perplexity=15)),
+    "floor_5_30": ("QOT, perplexity 30, floor 5", partial(qot, perplexity=30, min_neighbors=5)),
+    ROWS: ("QOT, rows 15", partial(qot, n_neighbors=15)),
+    "eot": ("EOT 30", eot),
+    "knn": ("k-NN 15", knn),
     THEIRS: ("scanpy 15", scanpy_graph),
+    "gaussian": ("Gaussian 30", gaussian),
 }
 
 
-# The tasks: from a graph, classes and a seed to numbers.
+# The tasks: from a graph, a draw and a seed to numbers.
 
 
-def clustering(W: csr_array, labels: Any, seed: int) -> dict[str, Any]:
-    """Spectral clustering, and the second eigenvalue, which also an eigensolver that fails has."""
-    k = int(labels.max()) + 1
+def clustering(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
+    """Spectral clustering into as many clusters as there are classes."""
+    k = int(draw.labels.max()) + 1
     model = sparrot.SpectralClustering(k, affinity="precomputed", random_state=seed)
-    try:
-        model.fit(W)
-    except NotConvergedError as error:
-        return {"second": error.result.values[1], "failure": str(error)}
-    score = adjusted_rand_score(labels, model.labels_)
-    return {"spectral": score, "second": model.eigenvalues_[1]}
+    return {"spectral": adjusted_rand_score(draw.labels, model.fit(W).labels_)}
 
 
-def leiden(W: csr_array, labels: Any, seed: int) -> dict[str, Any]:
+RESOLUTIONS = (0.25, 0.5, 1, 2, 4)
+
+
+def leiden(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
+    """At every resolution; the best is chosen by the classes, and so an upper bound."""
     import anndata
     import scanpy as sc
 
-    adata = anndata.AnnData(np.zeros((len(labels), 1), dtype=np.float32))
-    sc.tl.leiden(
-        adata,
-        resolution=1,
-        adjacency=csr_matrix(W),
-        flavor="igraph",
-        n_iterations=2,
-        directed=False,
-        random_state=seed,
-    )
-    found = adata.obs["leiden"].to_numpy()
-    return {"leiden": adjusted_rand_score(labels, found), "clusters": len(set(found))}
+    adata = anndata.AnnData(np.zeros((len(draw.labels), 1), dtype=np.float32))
+    scores, clusters = {}, {}
+    for resolution in RESOLUTIONS:
+        sc.tl.leiden(
+            adata,
+            resolution=resolution,
+            adjacency=csr_matrix(W),
+            flavor="igraph",
+            n_iterations=2,
+            directed=False,
+            random_state=seed,
+        )
+        found = adata.obs["leiden"].to_numpy()
+        scores[resolution] = adjusted_rand_score(draw.labels, found)
+        clusters[resolution] = len(set(found))
+    best = max(RESOLUTIONS, key=lambda r: scores[r])
+    return {
+        "leiden": scores[1],
+        "leiden_best": scores[best],
+        "resolution": best,
+        "clusters": clusters[1],
+        "classes": int(draw.labels.max()) + 1,
+        **{f"leiden_{r}": score for r, score in scores.items()},
+    }
 
 
-def propagated(W: csr_array, labels: Any, seed: int, share: float) -> float:
-    """Accuracy, on all other points, of the harmonic extension of some labels, of each class one.
-
-    A point in a piece of the graph without any label is counted as wrong.
-    """
+def known_points(labels: np.ndarray, seed: int, share: float) -> np.ndarray:
+    """A share of each class, and at least one of it."""
     rng = np.random.default_rng(seed)
     of_class = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
-    known = np.concatenate(
+    return np.concatenate(
         [rng.choice(rows, max(1, round(share * len(rows))), replace=False) for rows in of_class]
     )
+
+
+def spread(W: csr_array, known: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Label spreading: F = (I - 0.9 S)^(-1) Y with S = D^(-1/2) W D^(-1/2)."""
+    d = np.sqrt(W.sum(axis=1))
+    S = W.toarray() / d[:, None] / d
+    start = np.zeros((len(d), Y.shape[1]))
+    start[known] = Y
+    return np.linalg.solve(np.eye(len(d)) - 0.9 * S, start)
+
+
+def harmonic(W: csr_array, known: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The harmonic extension; zero in pieces of the graph without any label."""
     piece = connected_components(W, directed=False)[1]
     reached = np.flatnonzero(np.isin(piece, piece[known]))
-    F = np.zeros((len(labels), len(of_class)))
+    F = np.zeros((len(piece), Y.shape[1]))
     F[reached] = sparrot.spectral.harmonic_extension(
-        W[reached][:, reached],
-        np.searchsorted(reached, known),
-        np.eye(len(of_class))[labels[known]],
+        W[reached][:, reached], np.searchsorted(reached, known), Y
     )
-    right = (F.argmax(axis=1) == labels) & (F.max(axis=1) > 0)
-    return np.delete(right, known).mean()
+    return F
 
 
-def effective_neighbors(W: csr_array) -> np.ndarray:
-    """Of each row, as the floor has it: `(sum of W_i)^2 / |W_i|^2`."""
-    return W.sum(axis=1) ** 2 / W.multiply(W).sum(axis=1)
-
-
-def propagation(W: csr_array, labels: Any, seed: int) -> dict[str, Any]:
-    return {f"propagation_{p}": propagated(W, labels, seed, p / 100) for p in (1, 5)}
-
-
-def measured(make: Callable[[np.ndarray], csr_array], X: Any, labels: Any, seed: int) -> dict:
-    """All numbers of one graph; of what does not converge, only its error."""
-    start = time.perf_counter()
-    numbers: dict[str, Any] = {"points": len(labels)}
-    try:
-        W = csr_array(make(X))
-        numbers["seconds"] = time.perf_counter() - start
-        numbers["entries"] = W.nnz / len(labels)
-        numbers["fewest"] = effective_neighbors(W).min()
-        numbers["pieces"] = connected_components(W, directed=False)[0]
-        for task in (clustering, leiden, propagation):
-            numbers |= task(W, labels, seed)
-    except NotConvergedError as error:
-        numbers["failure"] = str(error)
+def propagation(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
+    """Accuracy on the other points; one that no label reaches is counted as wrong."""
+    labels, numbers = draw.labels, {}
+    for p in (1, 5):
+        known = known_points(labels, seed, p / 100)
+        for name, extend in (("spreading", spread), ("harmonic", harmonic)):
+            F = extend(W, known, np.eye(labels.max() + 1)[labels[known]])
+            right = (F.argmax(axis=1) == labels) & (F.max(axis=1) > 0)
+            numbers[f"{name}_{p}"] = np.delete(right, known).mean()
     return numbers
 
 
-# The layouts: from a graph to the plane, and how well neighbors and classes stay together there.
+def pseudotime(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
+    """Of each lineage: Spearman's correlation of time with the distance from the start cell.
 
-LAYOUT_GRAPHS = ("plain_30", "floor_5_30", "rows_15", THEIRS)
-LAYOUT_SETS = ("pbmc68k", "pbmc3k", "facs_scaled", "cytof", "mnist", "covtype")
-OF_LAYOUT = "-layout"  # how names of such units end
+    The distance is that of the ten leading eigenvectors, as in the paper.
+    """
+    if draw.lineages is None:
+        return {}
+    Y = sparrot.eigenpairs(W, 11, components="each", random_state=seed, n_jobs=1).functions[:, 1:]
+    far = np.square(Y - Y[draw.start]).sum(axis=1)
+    found = {
+        f"time_{name}": float(spearmanr(far[rows], at[rows]).statistic)
+        for name, (rows, at) in draw.lineages.items()
+    }
+    return found | {"time": float(np.mean(list(found.values())))}
 
 
-def seen(Y: np.ndarray, X: Any, labels: Any) -> dict[str, float]:
+def links(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
+    """Shape of the graph; and which share of their weight noisy and clean points have to noisy."""
+    degrees = W.sum(axis=1)
+    numbers = {
+        "entries": W.nnz / len(draw.labels),
+        "fewest": (degrees**2 / W.multiply(W).sum(axis=1)).min(),  # effective neighbors
+        "pieces": connected_components(W, directed=False)[0],
+    }
+    if draw.noisy is not None:
+        to_noisy = (W @ draw.noisy.astype(float)) / degrees
+        numbers["noisy_to_noisy"] = to_noisy[draw.noisy].mean()
+        numbers["clean_to_noisy"] = to_noisy[~draw.noisy].mean()
+    return numbers
+
+
+def seen(Y: np.ndarray, draw: Draw) -> dict[str, float]:
     """How many points have the class of most of their 10 nearest; and the trustworthiness."""
     from sklearn.manifold import trustworthiness
     from sklearn.neighbors import KNeighborsClassifier
 
+    labels = draw.labels
     votes = KNeighborsClassifier(11).fit(Y, labels)
     nearest = votes.kneighbors(n_neighbors=10, return_distance=False)
     counts = (labels[nearest][:, :, None] == np.arange(labels.max() + 1)).sum(axis=1)
     return {
         "labels": (counts.argmax(axis=1) == labels).mean(),
-        "trust": trustworthiness(X, Y, n_neighbors=15),
+        "trust": trustworthiness(draw.X, Y, n_neighbors=15),
     }
 
 
-def laid_out(make: Callable[[np.ndarray], csr_array], X: Any, labels: Any, seed: int) -> dict:
+def layouts(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
     """t-SNE from principal components, and UMAP from eigenvectors; of each, what is to be seen."""
     from openTSNE.initialization import pca
 
     from sparrot.layout._tsne import tsne_layout
 
-    numbers: dict[str, Any] = {"points": len(labels)}
-    try:
-        W = csr_array(make(X))
-    except NotConvergedError as error:
-        return numbers | {"failure": str(error)}
-    start = pca(X, 2, random_state=seed)
+    start = pca(draw.X, 2, random_state=seed)
     flat = {
         "tsne": np.array(tsne_layout(W, initialization=start, random_state=seed, n_jobs=1)),
-        "umap": sparrot.umap_layout(W, random_state=seed).embedding,
+        "umap": sparrot.umap_layout(W, n_epochs=500, random_state=seed).embedding,
     }
-    for name, Y in flat.items():
-        numbers |= {f"{name}_{key}": value for key, value in seen(Y, X, labels).items()}
+    return {
+        f"{name}_{key}": value for name, Y in flat.items() for key, value in seen(Y, draw).items()
+    }
+
+
+OF_GRAPH = (links, clustering, leiden, propagation, pseudotime)
+LAYOUT_GRAPHS = ("floor_5_30", ROWS, "eot", "knn", THEIRS, "gaussian")
+LAYOUT_SETS = ("mnist", "pbmc3k_50", "facs_thinned_genes", "root_50")
+
+
+def measured(name: str, graph: str, draw: Draw, seed: int) -> dict[str, Any]:
+    """All numbers of one graph; of a task that does not converge, only its error."""
+    start = time.perf_counter()
+    numbers: dict[str, Any] = {"points": len(draw.labels)}
+    try:
+        W = csr_array(GRAPHS[graph][1](draw.X))
+    except NotConvergedError as error:
+        return numbers | {"failure": str(error)}
+    numbers["seconds"] = time.perf_counter() - start
+    drawn = (layouts,) if name in LAYOUT_SETS and graph in LAYOUT_GRAPHS else ()
+    for task in (*OF_GRAPH, *drawn):
+        try:
+            numbers |= task(W, draw, seed)
+        except NotConvergedError as error:
+            numbers[f"failure of {task.__name__}"] = str(error)
     return numbers
 
 
 # The run.
 
 
-def place(folder: Path, name: str, seed: int, unit: str) -> Path:
-    return folder / f"{name}-{seed}-{unit}.json"
+def place(folder: Path, name: str, seed: int, graph: str) -> Path:
+    return folder / f"{name}-{seed}-{graph}.json"
 
 
-def units_of(name: str) -> dict[str, Callable[[Any, Any, int], dict]]:
-    """All that is measured on each draw of a set."""
-    units = {graph: partial(measured, make) for graph, (_, make) in GRAPHS.items()}
-    if name in LAYOUT_SETS:
-        makers = {graph: GRAPHS[graph][1] for graph in LAYOUT_GRAPHS}
-        units |= {graph + OF_LAYOUT: partial(laid_out, make) for graph, make in makers.items()}
-    return units
-
-
-def run(folder: Path, name: str, seed: int, most: int) -> int:
-    """Compute and store the units of one draw that are missing; how many there are in all."""
-    units = units_of(name)
-    missing = [unit for unit in units if not place(folder, name, seed, unit).exists()]
+def run(folder: Path, name: str, seed: int, most: int) -> None:
+    """Compute and store the units of one draw that are missing."""
+    missing = [graph for graph in GRAPHS if not place(folder, name, seed, graph).exists()]
     if missing:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what sparrot warns of is among the numbers
-            X, labels = SETS[name].draw(np.random.default_rng(seed), most)
-            for unit in missing:
-                numbers = units[unit](X, labels, seed)
-                with whole_file(place(folder, name, seed, unit)) as temporary:
+            draw = SETS[name].draw(np.random.default_rng(seed), most)
+            for graph in missing:
+                numbers = measured(name, graph, draw, seed)
+                with whole_file(place(folder, name, seed, graph)) as temporary:
                     temporary.write_text(json.dumps(numbers, default=float))
-    return len(units)
 
 
 def run_all(folder: Path, names: list[str], seeds: range, most: int, jobs: int) -> None:
     work = [(name, seed) for seed in seeds for name in names]
     calls = (delayed(run)(folder, name, seed, most) for name, seed in work)
-    with tqdm(total=sum(len(units_of(name)) for name, _ in work), unit="unit") as bar:
-        for done in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
-            bar.update(done)
+    with tqdm(total=len(work), unit="draw") as bar:
+        for _ in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+            bar.update()
 
 
 # The page: from stored numbers to tables.
 
 TASKS = {
-    "spectral": "Spectral clustering",
-    "leiden": "Leiden",
-    "propagation_1": "1 % of labels",
-    "propagation_5": "5 % of labels",
+    "spectral": "Spectral clustering (adjusted Rand index)",
+    "leiden": "Leiden, resolution 1 (adjusted Rand index)",
+    "leiden_best": "Leiden, best resolution (adjusted Rand index)",
+    "spreading_1": "1 % of labels, spreading (accuracy on the others)",
+    "spreading_5": "5 % of labels, spreading (accuracy on the others)",
+    "harmonic_1": "1 % of labels, harmonic extension (accuracy on the others)",
+    "harmonic_5": "5 % of labels, harmonic extension (accuracy on the others)",
+    "time": "Pseudotime (Spearman, mean of three branches)",
 }
 LAYOUTS = {
     "tsne_labels": "t-SNE: points with the class of most of their 10 nearest",
@@ -374,28 +533,19 @@ LAYOUTS = {
     "umap_labels": "UMAP: points with the class of most of their 10 nearest",
     "umap_trust": "UMAP: trustworthiness (15 neighbors)",
 }
-FLOORS = (("floor_5", PLAIN), ("floor_5_30", "plain_30"), ("floor_5_eps_1", "eps_1"))
-PAIRS = (  # whose differences are listed
-    *FLOORS,
-    ("floor_10", PLAIN),
-    ("rows_15", PLAIN),
-    ("rows_15", "floor_5_30"),
-    *((graph, THEIRS) for graph in ("floor_5", "floor_10", "floor_5_30", "rows_15")),
-)
+FLOORED = ((FLOOR, "plain"), (ROWS, "plain_15"), (ROWS, FLOOR), (ROWS, "floor_5_30"))
 SMALL = 0.01  # a difference that nobody would notice
 START, END = "<!-- tables -->", "<!-- end of tables -->"
 Units = dict[tuple[str, str], list[dict[str, Any]]]  # of a set and a graph, seed by seed
 
 
-def read(
-    folder: Path, names: list[str], seeds: range, graphs: Iterable[str], ending: str = ""
-) -> Units:
+def read(folder: Path, names: list[str], seeds: range) -> Units:
     """Of each set, the seeds for which every graph is there: differences are paired."""
     units = {}
     for name in names:
-        files = [[place(folder, name, seed, graph + ending) for graph in graphs] for seed in seeds]
+        files = [[place(folder, name, seed, graph) for graph in GRAPHS] for seed in seeds]
         whole = [draw for draw in files if all(file.exists() for file in draw)]
-        for graph, column in zip(graphs, zip(*whole, strict=True), strict=False):
+        for graph, column in zip(GRAPHS, zip(*whole, strict=True), strict=False):
             units[name, graph] = [json.loads(file.read_text()) for file in column]
     return units
 
@@ -405,51 +555,93 @@ def scores(units: Units, name: str, graph: str, task: str) -> np.ndarray:
     return np.array([unit.get(task) or 0.0 for unit in units[name, graph]])
 
 
-def difference(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """Mean of the paired differences a - b, and half of its 95 % interval (Student's t)."""
-    d = a - b
+def interval(d: np.ndarray) -> tuple[float, float]:
+    """The mean, and half of its 95 % interval (Student's t)."""
     if len(d) < 2:
         return float(d.mean()), np.inf
     half = student.ppf(0.975, len(d) - 1) * d.std(ddof=1) / np.sqrt(len(d))
     return float(d.mean()), float(half)
 
 
-def verdict(a: np.ndarray, b: np.ndarray) -> int:
-    """1 if a is better than b by more than noise, -1 if it is worse, else 0."""
-    mean, half = difference(a, b)
+def verdict(d: np.ndarray) -> int:
+    """1 if paired differences are above zero by more than noise, -1 if they are below, else 0."""
+    mean, half = interval(d)
     return int(np.sign(mean)) if abs(mean) > max(half, SMALL) else 0
 
 
-def sets_of(units: Units, task: str) -> list[str]:
-    names = dict.fromkeys(name for name, _ in units)
-    return [name for name in names if SETS[name].clustered or task.startswith("propagation")]
+def sets_with(units: Units, task: str) -> list[str]:
+    """The sets on which some graph has a number for the task."""
+    return list(dict.fromkeys(n for (n, _), of in units.items() if any(task in u for u in of)))
 
 
-def table(first: str, columns: list[str], rows: list[list[str]]) -> str:
-    lines = [[first, *columns], ["---"] * (len(columns) + 1), *rows]
+def graphs_with(units: Units, task: str) -> list[str]:
+    return [
+        g for g in GRAPHS if any(task in u for (_, h), of in units.items() if h == g for u in of)
+    ]
+
+
+def differences(units: Units, names: list[str], pair: tuple[str, str], task: str) -> np.ndarray:
+    """Of each set (row) and seed, the first graph's score less the second's."""
+    columns = [[scores(units, name, graph, task) for name in names] for graph in pair]
+    least = min(len(column) for column in columns[0])
+    first, second = (np.array([column[:least] for column in of]) for of in columns)
+    return first - second
+
+
+def table(first: str, columns: Iterable[str], rows: list[list[str]]) -> str:
+    head = [first, *columns]
+    lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def by_graph(units: Units, names: list[str], cell: Callable[[list[dict[str, Any]]], str]) -> str:
-    """A table with a row for each set and a column for each graph."""
-    rows = [[SETS[name].title, *(cell(units[name, graph]) for graph in GRAPHS)] for name in names]
-    return table("", [title for title, _ in GRAPHS.values()], rows)
+def signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
 
 
-def mean_row(units: Units, title: str, names: list[str], task: str) -> list[str]:
-    graphs = list(dict.fromkeys(graph for _, graph in units))
-    means = [[scores(units, name, graph, task).mean() for name in names] for graph in graphs]
-    return [f"*{title}*", *(f"*{np.mean(of):.3f}*" for of in means)]
+def compared(units: Units, names: list[str], pair: tuple[str, str], task: str) -> str:
+    """Mean difference over the sets with its interval over seeds; sets won and lost."""
+    d = differences(units, names, pair, task)
+    mean, half = interval(d.mean(axis=0))
+    verdicts = [verdict(row) for row in d]
+    text = f"{signed(mean)} ± {half:.2f}"
+    counts = [f"{verdicts.count(v)} {word}" for v, word in ((1, "better"), (-1, "worse"))]
+    won = ", ".join(c for c in counts if not c.startswith("0"))
+    return text + f" ({won})" * bool(won)
+
+
+def by_family(units: Units, task: str) -> dict[str, list[str]]:
+    names = sets_with(units, task)
+    found = {f: [n for n in names if SETS[n].family == f] for f in FAMILIES}
+    return {family: of for family, of in found.items() if of}
+
+
+def family_table(units: Units, task: str, base: str) -> str:
+    """`base` less every other graph, by kind of data."""
+    others = [graph for graph in graphs_with(units, task) if graph != base]
+    rows = [
+        [f"{family} ({len(names)})", *(compared(units, names, (base, g), task) for g in others)]
+        for family, names in by_family(units, task).items()
+    ]
+    return table(f"{GRAPHS[base][0]}, less", [GRAPHS[g][0] for g in others], rows)
+
+
+def floor_table(units: Units, tasks: dict[str, str]) -> str:
+    """What a floor changes, and which scale: over all sets."""
+    shown = {task: title.partition(" (")[0] for task, title in tasks.items() if task in TASKS}
+    rows = []
+    for pair in FLOORED:
+        cells = [compared(units, sets_with(units, task), pair, task) for task in shown]
+        rows.append([f"{GRAPHS[pair[0]][0]}, less {GRAPHS[pair[1]][0]}", *cells])
+    return table("", shown.values(), rows)
 
 
 def score_table(units: Units, task: str) -> str:
     """Mean and standard deviation; in bold what is better than all others by more than noise."""
-    names, rows = sets_of(units, task), []
-    graphs = list(dict.fromkeys(graph for _, graph in units))
-    for name in names:
+    graphs, rows = graphs_with(units, task), []
+    for name in sets_with(units, task):
         of = {graph: scores(units, name, graph, task) for graph in graphs}
         best = max(of, key=lambda graph: of[graph].mean())
-        alone = all(verdict(of[best], of[graph]) > 0 for graph in graphs if graph != best)
+        alone = all(verdict(of[best] - of[graph]) > 0 for graph in graphs if graph != best)
         row = [SETS[name].title]
         for graph, values in of.items():
             text = f"{values.mean():.2f} ± {values.std(ddof=len(values) > 1):.2f}"
@@ -457,74 +649,21 @@ def score_table(units: Units, task: str) -> str:
             text = f"**{text}**" if alone and graph == best else text
             row.append(text + f" ({failed} failed)" * (failed > 0))
         rows.append(row)
-    real = [name for name in names if name not in MADE]
-    if real != names:
-        rows.append(mean_row(units, "mean of all sets", names, task))
-    rows.append(mean_row(units, "mean of the real ones", real, task))
     return table("", [GRAPHS[graph][0] for graph in graphs], rows)
 
 
-def tally(units: Units, graph: str, base: str, task: str) -> str:
-    """On how many sets a graph is better and worse than `base`."""
-    verdicts = [
-        verdict(scores(units, name, graph, task), scores(units, name, base, task))
-        for name in sets_of(units, task)
-    ]
-    return f"+{verdicts.count(1)} −{verdicts.count(-1)} of {len(verdicts)}"
-
-
-def comparison(units: Units, base: str) -> str:
-    """For each graph and task: on how many sets it is better and worse than `base`."""
-    rows = [
-        [title, *(tally(units, graph, base, task) for task in TASKS)]
-        for graph, (title, _) in GRAPHS.items()
-        if graph != base
-    ]
-    return table(f"against {GRAPHS[base][0]}", list(TASKS.values()), rows)
-
-
-def floors(units: Units) -> str:
-    """What a floor of 5 changes, at each scale."""
+def resolution_table(units: Units) -> str:
+    """Leiden's mean score at each resolution, over the sets of real data, and the best of each."""
+    names = [n for n in sets_with(units, "leiden") if SETS[n].family not in (MADE, NOISY)]
+    keys = [*(f"leiden_{r}" for r in RESOLUTIONS), "leiden_best"]
     rows = [
         [
-            f"{GRAPHS[graph][0]} against {GRAPHS[base][0]}",
-            *(tally(units, graph, base, task) for task in TASKS),
+            title,
+            *(f"{np.mean([scores(units, n, graph, k).mean() for n in names]):.2f}" for k in keys),
         ]
-        for graph, base in FLOORS
+        for graph, (title, _) in GRAPHS.items()
     ]
-    return table("a floor, against none", list(TASKS.values()), rows)
-
-
-def layouts(units: Units) -> str:
-    """Tables of the layouts, and all that differs between floor and none by more than noise."""
-    if not units:
-        return ""
-    parts = ["## Layouts\n", drawn(units)]
-    for task, title in LAYOUTS.items():
-        parts += [f"### {title}\n", score_table(units, task)]
-    base, *others = LAYOUT_GRAPHS
-    heads = [title.partition(":")[0] for title in LAYOUTS.values()]
-    heads = [f"{h}, {w}" for h, w in zip(heads, ("classes", "trust") * 2, strict=True)]
-    rows = [
-        [GRAPHS[graph][0], *(tally(units, graph, base, task) for task in LAYOUTS)]
-        for graph in others
-    ]
-    parts += [f"### More than noise, against {GRAPHS[base][0]}\n", table("", heads, rows)]
-    return "\n".join(parts)
-
-
-def changes(units: Units, graph: str, base: str) -> str:
-    """Every difference that is more than noise, gains and losses in one list."""
-    lines = []
-    for task, title in TASKS.items():
-        found = []
-        for name in sets_of(units, task):
-            a, b = (scores(units, name, g, task) for g in (graph, base))
-            if verdict(a, b):
-                mean, half = difference(a, b)
-                found.append(f"{SETS[name].title} {mean:+.2f} ± {half:.2f}")
-        lines.append(f"  * {title}: {'; '.join(found) or 'none'}".replace("-0.", "−0."))
-    return f"* {GRAPHS[graph][0]} against {GRAPHS[base][0]}\n" + "\n".join(lines) + "\n"
+    return table("", [*map(str, RESOLUTIONS), "the best for each draw"], rows)
 
 
 def span(key: str, form: str, units: list[dict[str, Any]]) -> str:
@@ -542,37 +681,58 @@ def typical(key: str, form: str, units: list[dict[str, Any]]) -> str:
 
 
 NUMBERS = {
-    "Clusters that Leiden finds (median)": ("clusters", typical, ".0f"),
+    "Share of their weight that noisy points have to noisy ones (half of the points; median)": (
+        "noisy_to_noisy",
+        typical,
+        ".2f",
+    ),
+    "The same of clean points: to noisy ones (median)": ("clean_to_noisy", typical, ".2f"),
+    "Clusters that Leiden finds at resolution 1 (median)": ("clusters", typical, ".0f"),
+    "Best resolution of Leiden (median)": ("resolution", typical, "g"),
     "Connected pieces (fewest to most)": ("pieces", span, ".0f"),
-    "Second eigenvalue (median)": ("second", typical, ".4f"),
     "Fewest effective neighbors of a row (median)": ("fewest", typical, ".1f"),
     "Neighbors of a row, on average (median)": ("entries", typical, ".0f"),
     "Seconds for the graph, on one busy core (median)": ("seconds", typical, ".2f"),
 }
 
 
+def number_table(units: Units, key: str, cell: Callable[..., str], form: str) -> str:
+    """A row for each set and a column for each graph."""
+    rows = [
+        [SETS[name].title, *(cell(key, form, units[name, graph]) for graph in GRAPHS)]
+        for name in sets_with(units, key)
+    ]
+    return table("", [title for title, _ in GRAPHS.values()], rows)
+
+
 def drawn(units: Units) -> str:
-    """Points and seeds of each set."""
-    seen = [
+    """Seeds and points of each set."""
+    texts = [
         f"{SETS[name].title} {len(of)} x {of[0]['points']}"
         for (name, graph), of in units.items()
         if graph == THEIRS
     ]
-    return f"Draws x points: {'; '.join(seen)}.\n"
+    return f"Draws x points: {'; '.join(texts)}.\n"
 
 
 def tables(units: Units) -> str:
-    parts = [drawn(units)]
-    for task, title in TASKS.items():
-        what = "accuracy on the others" if task.startswith("propagation") else "adjusted Rand index"
-        parts += [f"### {title}: {what}\n", score_table(units, task)]
-    parts.append("### More than noise: sets where a graph is better (+) and worse (−)\n")
-    parts += [floors(units), comparison(units, PLAIN), comparison(units, THEIRS)]
-    parts.append("All differences of more than noise, with the half width of their interval:\n")
-    parts += [changes(units, graph, base) for graph, base in PAIRS]
-    names = list(dict.fromkeys(name for name, _ in units))
+    """First differences by kind of data, then every score, then what graphs are like."""
+    tasks = {task: title for task, title in (TASKS | LAYOUTS).items() if sets_with(units, task)}
+    parts = ["## Differences by kind of data\n", drawn(units)]
+    for task, title in tasks.items():
+        parts += [f"### {title}\n", family_table(units, task, ROWS)]
+    parts += ["### A floor and a scale, over all sets\n", floor_table(units, tasks)]
+    parts += ["### Leiden at each resolution, means over real sets\n", resolution_table(units)]
+    parts.append("## Every score\n")
+    for task, title in tasks.items():
+        parts += [f"### {title}, all sets\n", score_table(units, task)]
+    for branch in ("Ery", "Mono", "DC"):
+        if sets_with(units, f"time_{branch}"):
+            parts += [f"### Pseudotime along {branch}\n", score_table(units, f"time_{branch}")]
+    parts.append("## What the graphs are like\n")
     for title, (key, cell, form) in NUMBERS.items():
-        parts += [f"### {title}\n", by_graph(units, names, partial(cell, key, form))]
+        if sets_with(units, key):
+            parts += [f"### {title}\n", number_table(units, key, cell, form)]
     return "\n".join(parts)
 
 
@@ -590,7 +750,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the numbers")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
     parser.add_argument("--points", type=int, default=POINTS, help="the most that a seed draws")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--jobs", type=int, default=2, help="processes; 0 for the page alone")
     parser.add_argument("--page", type=Path, help="write the tables into this page")
     parser.add_argument("--quick", action="store_true", help="two built-in sets, few points")
     options = parser.parse_args()
@@ -602,11 +762,10 @@ def main() -> None:
     if absent:
         print(f"not in {DATA}, and left out: {', '.join(absent)}", file=sys.stderr)
     names = [name for name in names if name not in absent]
-    run_all(folder, names, seeds, most, options.jobs)
+    if options.jobs:
+        run_all(folder, names, seeds, most, options.jobs)
     if options.page:
-        flat = read(folder, names, seeds, LAYOUT_GRAPHS, OF_LAYOUT)
-        found = tables(read(folder, names, seeds, GRAPHS))
-        write_page(options.page, f"{found}\n{layouts(flat)}")
+        write_page(options.page, tables(read(folder, names, seeds)))
 
 
 if __name__ == "__main__":

@@ -29,11 +29,13 @@ def test_the_quick_run_stores_every_number_and_is_resumable(tmp_path):
     run(tmp_path)
     files = sorted((tmp_path / "real_data_150").iterdir())
     graphs = {file.stem.partition("-0-")[2] for file in files}
-    assert {"plain", "floor_5", "rows_15", "knn_15", "scanpy"} <= graphs
+    assert {"plain", "floor_5", "rows_15", "eot", "knn", "scanpy", "gaussian"} <= graphs
     assert len(files) == 2 * len(graphs)  # both sets
     stored = {file.name: json.loads(file.read_text()) for file in files}
     assert stored["digits-0-rows_15.json"]["fewest"] >= 15 - 1e-6
-    assert stored["digits-0-plain.json"]["propagation_5"] > 0.5
+    numbers = stored["digits-0-plain.json"]
+    assert numbers["spreading_5"] > 0.5
+    assert numbers["leiden_best"] >= numbers["leiden"] == numbers["leiden_1"]
     page = (tmp_path / "page.md").read_text()
     assert "| mixture |" in page
 
@@ -44,4 +46,4 @@ def test_the_quick_run_stores_every_number_and_is_resumable(tmp_path):
     assert files[1].exists()
     page = (tmp_path / "page.md").read_text()
     assert page.count("| 77 |") == 1
-    assert page.count("### Leiden") == 1
+    assert page.count("### Leiden at each resolution") == 1

@@ -45,26 +45,43 @@ def expression(cells: Cells, *, min_genes: int = 200) -> tuple[FloatArray, Cells
     return _standardized(adata.X), cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
 
 
+def kept_cells_and_genes(cells: Cells) -> tuple[IntArray, IntArray]:
+    """The rows and the columns of counts that `expression` keeps."""
+    adata = _variable(cells)
+    rows, columns = adata.obs["row"], adata.var["column"]
+    return np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
+
+
 def variable_genes(cells: Cells) -> Cells:
     """The counts of the genes and cells that `expression` keeps."""
-    adata = _variable(cells)
-    genes = np.asarray(adata.var["column"], dtype=np.int64)
-    kept = cells.take(np.asarray(adata.obs["row"], dtype=np.int64))
+    rows, genes = kept_cells_and_genes(cells)
+    kept = cells.take(rows)
     return replace(kept, X=csr_array(kept.X[:, genes]), genes=np.asarray(kept.genes)[genes])
 
 
-def points_of_counts(X: Any) -> FloatArray:
-    """Points from counts of genes that are chosen already: scaled, logarithms, standardized.
+def points_of_counts(
+    X: Any, genes: IntArray | None = None, *, standardized: bool = True
+) -> FloatArray:
+    """Points from counts whose genes are chosen already: scaled, logarithms, standardized.
+
+    Parameters
+    ----------
+    X : counts.
+    genes : the columns that become coordinates; all of them count as reads of a cell.
+    standardized : False for the logarithms as they are.
 
     Examples
     --------
     >>> X = csr_array(np.random.default_rng(0).poisson(1.0, (20, 5)).astype(np.float32))
-    >>> points_of_counts(X).shape
-    (20, 5)
+    >>> points_of_counts(X).shape, points_of_counts(X, np.array([0, 3])).shape
+    ((20, 5), (20, 2))
+    >>> bool((points_of_counts(X, standardized=False) >= 0).all())
+    True
     """
     adata = load_extra("anndata", "scanpy").AnnData(csr_matrix(X, copy=True))
     _log_normalize(adata)
-    return _standardized(adata.X)
+    logs = adata.X if genes is None else adata.X[:, genes]
+    return _standardized(logs) if standardized else logs.toarray().astype(np.float64)
 
 
 def _variable(cells: Cells, min_genes: int = 200) -> Any:
