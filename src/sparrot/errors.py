@@ -2,7 +2,7 @@
 
 An error knows its parts: which `parameter` is at fault, the `value` that was received, and the
 `remedy`. A front end with other names for the arguments, such as the command line, words the same
-error in its own names by `worded`; nobody has to read a sentence by a program.
+error in its own names by `worded`: no program has to parse a sentence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def literal(text: object) -> str:
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """A number and what there is so many of, in the singular or the plural.
+    """A number with its noun, in the singular or the plural.
 
     Examples
     --------

@@ -136,7 +136,7 @@ def summarize(
     Parameters
     ----------
     X, eps, perplexity, n_neighbors, metric, tol, max_iter, n_jobs, search, neighbors, progress :
-        as for `sparrot.qot`; at least four points. With `n_neighbors` every point has so many at
+        as for `sparrot.qot`; at least four points. With `n_neighbors` every point has that many at
         every eps, and the chosen eps is the one that `sparrot.qot` finds for it.
     min_neighbors : the effective number of neighbors that every point has at least, at every eps.
         `"auto"` is 5 (or fewer, see `sparrot.qot`), None or 0 for no floor.
@@ -208,7 +208,7 @@ def _counts(n_eigenvalues: Any, n_components: Any, n: int) -> tuple[int, int]:
 
 
 def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> float:
-    """The relative eps that was asked for, be it by neighbors or as a connected graph."""
+    """The relative eps that was asked for: by itself, by neighbors, or by a connected graph."""
     if scale.eps is not None:
         return scale.eps
     wish: dict[str, Any] = {"perplexity": scale.perplexity, "n_neighbors": scale.n_neighbors}

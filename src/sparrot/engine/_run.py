@@ -44,7 +44,7 @@ class Run:
         self.threads = Threads(n_jobs)
         self.max_memory = max_memory
         if progress is not None:
-            as_progress(progress)  # raises for what is none
+            as_progress(progress)  # raises if it cannot be used
         self._asked = progress
         self._progress: ProgressCallback | None = None
         self._entered = ExitStack()

@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 def row_blocks(n_rows: int, n_columns: int, least: int = 1) -> list[slice]:
     """Slices of the rows of a dense matrix that is computed block by block, whatever the threads.
 
-    A block has at least so many rows.
+    A block has at least `least` rows.
 
     Examples
     --------

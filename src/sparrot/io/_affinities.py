@@ -59,7 +59,7 @@ def save(
     in_anndata = ending(target) == ".h5ad"
     if use_rep is not None and not (in_anndata and target.is_file()):
         raise InvalidInputError(
-            f"names points in an .h5ad file that exists, and {target} is none",
+            f"names points in an existing .h5ad file, and {target} is not one",
             parameter="use_rep",
             value=use_rep,
             remedy="leave it out",

@@ -5,7 +5,7 @@ The first line is a header if it has a word above numbers, or a word after the f
 counts 0, 1, 2, ... (perhaps after a first field), as pandas names columns that have no names. The
 first column is row names if it has words, if the header has no name for it or names it beside mere
 counts (as pandas writes an index), or if the header is one field shorter than the rows (as R writes
-tables). Whoever calls may know better, and say so. Where a file could be read in two ways, a
+tables). The caller may say which it is. Where a file could be read in two ways, a
 warning tells which was taken.
 """
 
@@ -84,7 +84,7 @@ class _Words:
 
 @dataclass(slots=True)
 class _Table:
-    """A file: its first line as it is, and the numbers below, NaN where a field is none."""
+    """A file: its first line as it is, and the numbers below, NaN where a field is not a number."""
 
     source: Path
     delimiter: str
@@ -169,7 +169,7 @@ def _is_word(text: str) -> bool:
 
 
 def _values(row: list[str]) -> list[float]:
-    """The numbers of a row, NaN for fields that are none."""
+    """The numbers of a row, NaN for fields that are not numbers."""
     return [float(text) if _is_number(text) else np.nan for text in row]
 
 
@@ -236,7 +236,7 @@ def _require_numbers(table: _Table, layout: _Layout, X: FloatArray) -> None:
         listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in sorted(whole)[:5])
         raise _refusal(
             table.source,
-            f"must have numbers in all columns but the first, and these are none: {listed}",
+            f"must have numbers in all columns but the first, and these hold words: {listed}",
             "drop what is no feature",
             [found[c].text for c in whole] + (table.first if len(table.first) == 1 else []),
             table.delimiter,
@@ -270,7 +270,7 @@ def _refusal(
 def _warn_if_doubtful(
     table: _Table, layout: _Layout, header: bool | None, names: bool | None
 ) -> None:
-    """Say what was decided where the file could be read in two ways and nobody told which."""
+    """Say what was decided where a file could be read in two ways and the caller left it open."""
     if header is None:
         for what, remedy in _doubts_about_header(table, layout):
             warn(AffinityWarning(f"{table.source}: the first line {what}", remedy=remedy))

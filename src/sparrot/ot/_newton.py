@@ -33,14 +33,14 @@ EASY = 0.1  # relative eps above which Newton starts well from anywhere
 NO_DIGITS = 2.0**-60  # eps over the costs that matter below which no entry has a digit
 ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
 LEAST_DELTA = 1e-6  # added to the diagonal, as a share of its mean
-_TOO_LONG = 1 / 8  # steps that were cut to less make delta larger,
-_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # by such factors,
-_SHORT_STEPS = 10  # for so many steps without progress
+_TOO_LONG = 1 / 8  # a step was too long if the line search cut it to less than this
+_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # factors on delta after such a step, and after others
+_SHORT_STEPS = 10  # steps without progress after which delta is small again
 _ARMIJO = 1e-4
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
-_BETTER, _PATIENCE = 0.9, 100  # the error must fall to that share within so many steps,
-_HOPELESS = 5  # or so many where rounding alone makes as large an error
+_BETTER, _PATIENCE = 0.9, 100  # share to which the error must fall, and steps that it may take
+_HOPELESS = 5  # steps that it may take where rounding alone makes as large an error
 
 
 @dataclass(frozen=True, slots=True)

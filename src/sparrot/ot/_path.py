@@ -45,7 +45,7 @@ _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how smal
 _TINY = 1e-12  # relative eps that deserves a look at the nearest costs
 _STRIDE = 3.0  # longest step of a search, in log eps
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
-_SMALLEST_CONNECTED = 1e-6  # relative eps below which nobody needs to look
+_SMALLEST_CONNECTED = 1e-6  # relative eps below which no disconnected graph is looked for
 _MAX_SOLVES = 60  # in one search
 _FITS_DENSE = 10_000  # points whose n x n matrix fits into most memories
 _NEAR_ROUNDING = 1e3  # times the rounding of row sums: errors below that cannot fall further
@@ -438,7 +438,7 @@ def _eps_of_row(c: FloatArray, k: float) -> float:
 
 
 def _spread(n: int, most: int) -> IntArray:
-    """At most so many of n points, evenly spaced."""
+    """Evenly spaced indices of n points, at most `most` of them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 

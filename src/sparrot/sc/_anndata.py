@@ -24,7 +24,7 @@ from sparrot._validation import as_count, as_flag
 from sparrot.errors import InvalidInputError, counted
 from sparrot.io import listed_keys, writing_anndata
 
-WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
+WIDE = 50  # columns above which scanpy takes as many principal components by default
 LOG = logging.getLogger(__name__)
 
 

@@ -250,7 +250,7 @@ def _build_graph(
     kind : `"qot"`, `"eot"` or `"tsallis"`.
     k : how many distances.
     arguments : of the function of that name, `metric` among them. If they bring approximate
-        neighbors, the nearest are sought among these, and nobody searches twice.
+        neighbors, the nearest are taken from these, without a second search.
     """
     search = _KeptSearch(arguments.get("neighbors"), arguments.get("n_jobs"))
     if arguments.get("search", "exact") != "exact" and search.is_transformer:

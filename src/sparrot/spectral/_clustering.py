@@ -133,7 +133,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         return labels
 
     def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
-        """Warn of clusters of few points; of those that are components if nobody has done so."""
+        """Warn of clusters of few points, and of small components unless that was done before."""
         already_warned = self.components == "warn"
         if not already_warned and pairs.n_connected_components > self.n_clusters_:
             self._announce_more_components_than_clusters(pairs)

@@ -281,7 +281,7 @@ def test_without_points_the_strongest_neighbors_stand_for_the_nearest(tmp_path):
 def test_a_representation_that_is_not_the_data_is_refused(tmp_path):
     X, path = points("gaussian", 60), tmp_path / "a.h5ad"
     a = sparrot.qot(X)
-    with pytest.raises(InvalidInputError, match=r"file that exists, and .* is none"):
+    with pytest.raises(InvalidInputError, match=r"existing .h5ad file, and .* is not one"):
         sparrot.save(a, path, use_rep="X")
     anndata.AnnData(X[::-1].copy()).write_h5ad(path)
     with pytest.raises(InvalidInputError, match="X is not the data of this affinity"):
