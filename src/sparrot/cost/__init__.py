@@ -1,6 +1,6 @@
 """Points or matrices -> costs, in units of the mean cost."""
 
-from sparrot.cost._base import SMALL, Cost
+from sparrot.cost._base import SMALL, Cost, Exponents
 from sparrot.cost._boxes import LEAF
 from sparrot.cost._matrix import MatrixCost
 from sparrot.cost._metrics import costs_to, make_cost
@@ -10,6 +10,7 @@ __all__ = [
     "LEAF",
     "SMALL",
     "Cost",
+    "Exponents",
     "MatrixCost",
     "PointCost",
     "costs_to",

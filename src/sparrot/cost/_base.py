@@ -15,7 +15,8 @@ To add a cost, write a subclass in a module of its own and name its metric in th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Callable
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,8 @@ SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compil
 _OUTLIER_SHARE = 0.01  # outliers are at most this share of the points,
 _MOST_OF_COST = 0.5  # and make up at least this share of the mean cost
 _ROWS = 256  # of a matrix of costs at a time
+
+Exponents: TypeAlias = Callable[[IntArray | slice, IntArray | slice, FloatArray], None]
 
 
 class Cost(ABC):
@@ -101,6 +104,20 @@ class Cost(ABC):
     @abstractmethod
     def rows(self, index: IntArray | slice) -> FloatArray:
         """Costs of some points with all points, in float64."""
+
+    def tile(self, rows: IntArray | slice, columns: IntArray | slice) -> FloatArray:
+        """Costs of some points with others, in float64."""
+        return self.rows(rows)[:, columns]
+
+    def exponents(self, f: FloatArray, eps: float) -> Exponents:
+        """A function of rows and columns that writes `f_i + f_j - C_ij / eps` in float64."""
+
+        def write(rows: IntArray | slice, columns: IntArray | slice, out: FloatArray) -> None:
+            np.multiply(self.tile(rows, columns), -1 / eps, out=out)
+            out += f[columns]
+            out += f[rows, None]
+
+        return write
 
     @abstractmethod
     def dense(self) -> FloatArray:

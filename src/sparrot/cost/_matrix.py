@@ -87,7 +87,11 @@ class MatrixCost(Cost):
 
     def rows(self, index: IntArray | slice) -> FloatArray:
         """Some rows of the matrix."""
-        return self._C[np.ix_(self._index[index], self._index)] / self.unit
+        return self.tile(index, slice(None))
+
+    def tile(self, rows: IntArray | slice, columns: IntArray | slice) -> FloatArray:
+        """Some entries of the matrix."""
+        return self._C[np.ix_(self._index[rows], self._index[columns])] / self.unit
 
     def dense(self) -> FloatArray:
         """A copy of the matrix, scaled."""

@@ -27,11 +27,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost
+from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost, Exponents
 from sparrot.cost._boxes import Boxes, is_worth_ordering, spatial_order
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _FAR = 1e8  # times the largest half squared distance from the center: a far point's squared one
+_PRECISE = 1e-10  # rounding of an exponent, far below the tolerance of a row sum
 _BLOCK = 1024
 _WORTH_COMPILING = 4_000_000  # coordinates of pairs of few points
 _SAMPLE = 1024  # points that find the directions, and as many that judge them
@@ -175,6 +176,24 @@ class PointCost(Cost):
         if self._to_all is None:
             self._to_all = half_squared_distances(self._X)
         return self._to_all(self._X[index]) / self.unit
+
+    def tile(self, rows: IntArray | slice, columns: IntArray | slice) -> FloatArray:
+        """Costs of some points with others."""
+        return half_squared_distances(self._X[columns])(self._X[rows]) / self.unit
+
+    def exponents(self, f: FloatArray, eps: float) -> Exponents:
+        """From inner products in float64, unless these lose digits that matter."""
+        rounding = self._X.shape[1] * np.finfo(np.float64).eps * 2 * self.shift.max() / eps
+        if rounding > _PRECISE or is_mapped(self._X):
+            return super().exponents(f, eps)
+        X, center, a = self._X, self._center, f - self.shift / eps
+
+        def write(rows: IntArray | slice, columns: IntArray | slice, out: FloatArray) -> None:
+            np.matmul((X[rows] - center) / (self._scale * eps), (X[columns] - center).T, out=out)
+            out += a[columns]
+            out += a[rows, None]
+
+        return write
 
     def dense(self) -> FloatArray:
         """The whole matrix, by blocks of rows."""

@@ -19,7 +19,7 @@ from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
 from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
-from sparrot.ot._problem import AnyProblem, Options, Solution, perplexities
+from sparrot.ot._problem import AnyProblem, Options, Solution
 from sparrot.ot._solve import dense_instead, make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
@@ -37,13 +37,19 @@ _SHARE_OF_PAIRS = 0.5  # for two neighbors, where rows are all but singular,
 _SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
+_SHARE_OF_PART = 4  # how many times smaller a part is for an entropic plan,
+_SHARE_OF_NEIGHBORS = 0.5  # that its rows have at the same eps, at most,
+_FEWEST_OF_PART = 5.0  # neighbors of its rows on average, at least,
+_FROM_ABOVE = 4.0  # times its eps from which all points come down,
+_FEWEST_WITH_PARTS = 500  # points up to which there is none
 _ABOVE = 0.05  # added to the log eps of a pilot, so that the first solve is above the target
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
 _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
 _TINY = 1e-12  # relative eps that deserves a look at the nearest costs
-_STRIDE = 3.0  # longest step of a search, in log eps
+_STRIDE = 3.0  # longest step of a search, in log eps,
+_ENTROPIC_STRIDE = 1.4  # and where too small an eps is much harder than a larger one
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
 _SMALLEST_CONNECTED = 1e-6  # relative eps below which no disconnected graph is looked for
 _MAX_SOLVES = 60  # in one search
@@ -145,10 +151,17 @@ class EpsilonPath:
         self._plan: Any = None  # of the last solve
         self.n_solves = 0
 
-    def at(self, eps: float, tol: float | None = None, with_floor: bool = True) -> Solution:
+    def at(
+        self,
+        eps: float,
+        tol: float | None = None,
+        with_floor: bool = True,
+        with_plan: bool = True,
+    ) -> Solution:
         """The solution at one relative eps, and perhaps without the floor of the problem.
 
-        Raises `NotConvergedError` with the best iterate if need be.
+        One that is needed only on the way may lack its plan. Raises `NotConvergedError` with the
+        best iterate if need be.
         """
         if eps < _TINY and eps < NO_DIGITS * self._near_eps():
             raise InvalidInputError(
@@ -159,7 +172,10 @@ class EpsilonPath:
             )
         start = self._predicted(np.log(eps))
         tol = self._options.tol if tol is None else tol
-        solution = self._method.solve(eps, start, tol, with_floor)
+        if with_plan:
+            solution = self._method.solve(eps, start, tol, with_floor)
+        else:
+            solution = self._method.rough(eps, start, tol)
         if not solution.converged:
             dense = dense_instead(self._method, self._problem, self._options, self._run)
             if dense is not None:
@@ -346,10 +362,12 @@ class EpsilonPath:
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
         center = float(np.log(min(self._typical_eps(), self._near_eps())))
-        root = Secant(start, slope, precision, f"a mean perplexity of {target:g}", center)
+        stride = _ENTROPIC_STRIDE if self._problem.regularizer.q == 1 else _STRIDE
+        what = f"a mean perplexity of {target:g}"
+        root = Secant(start, slope, precision, what, center, stride)
         while not root.found:
-            rough = self.at(float(np.exp(root.x)), _ROUGH_TOL)
-            found = float(perplexities(rough.plan).mean())
+            rough = self.at(float(np.exp(root.x)), _ROUGH_TOL, with_plan=False)
+            found = float(self._method.perplexities(rough).mean())
             if found > (1 + _BY_EPS_ALONE) * target and _floors_rule(rough):
                 raise self._floors_exceed(found, target)
             root.tell(float(np.log(found / target)))
@@ -378,6 +396,8 @@ class EpsilonPath:
         """
         n = self._problem.n
         log_eps, slope, known = float(np.log(self._typical_eps())), 0.7, []
+        if self._problem.regularizer.q == 1:
+            return self._entropic_pilot(target, log_eps, slope)
         order = np.random.default_rng(0).permutation(n)
         exact = replace(self._options, search="exact", neighbors=None, checkpoint=None)
         largest = np.inf if self._options.search == "exact" else LARGEST_PART
@@ -396,6 +416,28 @@ class EpsilonPath:
         if not known:
             return log_eps, slope
         return _extrapolated(known, float(np.log(n))) + _ABOVE, slope
+
+    def _entropic_pilot(self, target: float, log_eps: float, slope: float) -> tuple[float, float]:
+        """The same for entropic plans, of which a part has fewer neighbors at the same eps.
+
+        All points start from the potentials of the part, at a larger eps: the way down is easy.
+        """
+        n = self._problem.n
+        index = np.sort(np.random.default_rng(0).permutation(n)[: n // _SHARE_OF_PART])
+        fewer = max(target * _SHARE_OF_NEIGHBORS, min(target, _FEWEST_OF_PART))
+        if n <= _FEWEST_WITH_PARTS or not fewer < len(index) / 2:
+            return log_eps, slope
+        part = EpsilonPath(self._problem.part(index), self._options, self._run)
+        try:
+            log_eps, slope = part._reach(fewer, *part._pilot(fewer), _PILOT_PRECISION)
+            if self._start is None:
+                eps = _FROM_ABOVE * float(np.exp(log_eps))
+                u = part.at(eps, _FLOOR_TOL, with_plan=False).u
+                self._start = self._method.extended(index, u, eps)
+                self.at(eps, _FLOOR_TOL, with_plan=False)
+        except (InvalidInputError, NotConvergedError):
+            pass  # all points may well have what few have not
+        return log_eps, slope
 
 
 def _eps_of_row(c: FloatArray, k: float) -> float:
@@ -477,7 +519,7 @@ class OutOfReachError(InvalidInputError):
 class Secant:
     """Secant steps to the root of an increasing function; `x` is where to evaluate it next.
 
-    Steps are no longer than a factor of twenty in eps; once the root is bracketed they must stay
+    Steps are no longer than a stride; once the root is bracketed they must stay
     inside the bracket, and where they do not it is halved. A function that is flat for a while
     (clusters that are each complete, and not yet linked) is crossed at full stride, unless eps is
     already extreme.
@@ -488,6 +530,7 @@ class Secant:
     precision : of its value at the root.
     what : what the root gives, for the error if there is none.
     center : at most 0, the logarithm of a typical cost: from there on eps is small.
+    stride : the longest step.
     parameter : what was asked for, for the error.
 
     Examples
@@ -506,6 +549,7 @@ class Secant:
         precision: float,
         what: str,
         center: float = 0.0,
+        stride: float = _STRIDE,
         *,
         parameter: str = "perplexity",
     ) -> None:
@@ -513,7 +557,7 @@ class Secant:
         self.found = False
         self._precision = precision
         self._what, self._parameter = what, parameter
-        self._center = center
+        self._center, self._stride = center, stride
         self._low, self._high = float(np.log(_RANGE[0])) + center, float(np.log(_RANGE[1]))
         self._bracket = [-np.inf, np.inf]
         self._before: tuple[float, float] | None = None
@@ -538,7 +582,7 @@ class Secant:
             if dx * dy > 0:
                 self.slope = float(np.clip(dy / dx, 0.05, 5.0))
         self._before = x, y
-        step = np.clip(-y / self.slope, -_STRIDE, _STRIDE)
+        step = np.clip(-y / self.slope, -self._stride, self._stride)
         self.x = float(np.clip(x + step, self._low, self._high))
         if np.isfinite(self._bracket).all() and not self._bracket[0] < self.x < self._bracket[1]:
             self.x = sum(self._bracket) / 2

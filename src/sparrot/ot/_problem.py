@@ -407,6 +407,18 @@ class Method(ABC, Generic[R]):
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any, or without its floor."""
 
+    def rough(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
+        """The same on the way to another eps: a plan that is not needed may be missing."""
+        return self.solve(eps, start, tol)
+
+    def perplexities(self, solution: Solution) -> FloatArray:
+        """Those of the rows of a solution, perhaps a rough one."""
+        return perplexities(solution.plan)
+
+    def extended(self, index: IntArray, u: FloatArray, eps: float) -> FloatArray | None:
+        """Potentials of all points to start from, by those of some at an eps; None for none."""
+        return None
+
 
 def perplexities(W: Any) -> FloatArray:
     """The exponential of the entropy of each row of a nonnegative matrix, scaled to sum one."""

@@ -2,26 +2,36 @@ r"""Symmetric entropic transport: Sinkhorn in the log domain, then Newton.
 
 The plan is :math:`W_{ij} = \exp((u_i + u_j - C_{ij}) / \varepsilon)` with row sums one. With
 :math:`f = u / \varepsilon` the damped symmetric iteration
-:math:`f \leftarrow (f - \log\sum_j \exp(f_j - C_{ij}/\varepsilon)) / 2` comes close from anywhere,
-and Newton on the convex dual :math:`\tfrac12 \sum_{ij} W_{ij} - \sum_i f_i`, whose Hessian is
+:math:`f \leftarrow f - \tfrac12 \log (W 1)` comes close from anywhere, and Newton on the convex
+dual :math:`\tfrac12 \sum_{ij} W_{ij} - \sum_i f_i`, whose Hessian is
 :math:`\mathrm{diag}(W 1) + W`, finishes in a few steps where the iteration would need hundreds.
-Small eps is reached by way of larger ones.
 
-Rows are evaluated in blocks, in float64. A search direction needs less: where few entries are large
-only those are kept for the products of conjugate gradients; else the plan itself, if memory allows;
-else every product computes it again in float32.
+What costs time is a *pass*: exponentials over all pairs. It is made of tiles of the upper triangle,
+each with the sums of its rows and of its columns, and nothing n x n is kept but what memory allows.
+For search directions tiles in which few entries are large are kept as sparse ones, others as they
+are, and what does not fit is computed again.
+
+Few passes over all points are needed because a part of the points leads there. At the same eps, m
+of n random points have plans with their share of the neighbors, and potentials that are higher by
+:math:`\tfrac12 \log (n/m)`: so all points start from the entropic c-transform of a part,
+
+.. math:: f_i = -\log \sum_{j \in \text{part}} \exp(f_j - C_{ij}/\varepsilon) - \tfrac12 \log (n/m),
+
+and small eps is reached by way of larger ones in the smallest part only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from threading import local
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
-from scipy.special import logsumexp
+from scipy.sparse import csr_array, triu, vstack
 
 from sparrot._types import FloatArray, IntArray
+from sparrot.cost import Cost, Exponents
 from sparrot.engine import Run
 from sparrot.ot._newton import EASY, ON_THE_WAY, Dual, DualState, newton
 from sparrot.ot._problem import (
@@ -32,22 +42,30 @@ from sparrot.ot._problem import (
     Problem,
     Solution,
     compressed,
+    marginal_error,
 )
 
-_MOST_ENTRIES = 2_000_000  # of a block
 _MAX_STEPS = 500
-_PLAN_BYTES = 40  # for each entry of a dense plan, all copies counted
-_PLAN_ROWS = 512  # of the finished plan at a time
-_NEAR = 0.5  # marginal error from which Newton takes over
-_WARM_UP = 30  # damped iterations before it does in any case
+_NEAR = 0.4  # logarithm of a row sum, at most, from which Newton takes over,
+_NEWTON_CAN, _SLOW = 2.0, 0.7  # or from such a one that no longer falls to such a share,
+_WARM_UP = 30  # and after so many damped iterations in any case
 _FACTOR = 4.0  # from one eps to the next
+_FEW = 1000  # points that come down from an easy eps themselves; more start from a part,
+_RATIO = 4  # which is so many times smaller
+_LONGEST_SIDE = 512  # of a tile: with its like of another thread it stays in the cache
+_TILE_BYTES = 64  # of an entry of a tile in work, all copies and threads counted
+_PLAN_BYTES = 9  # of an entry of a dense plan, with some room for tiles
+_COST_BYTES = 4  # of an entry of the costs, of which one triangle is kept,
+_MANY_COORDINATES = 64  # of points from which on that is worth it
+_SMALL = 1e-2  # mass that directions may leave out of a row, times the root of its error
+_SPARSE = 0.2  # share of large entries below which rows are kept as sparse ones
+_SHARE_FOR_DIRECTIONS = 4  # of the memory
+_NOTHING = -800.0  # whose exponential is zero
+_LOWEST = -1e300  # exponent, but for those of forbidden pairs
 
-_SPARSE = 0.2  # share of large entries below which a block is kept as a sparse one
-_ENTRY_BYTES = 48  # of one such entry, all copies counted
-_BLOCK_BYTES = 64  # of one entry of a block in work, all copies and threads counted
-
-Rows = Callable[[slice], FloatArray]
-Triplet = tuple[IntArray, IntArray, FloatArray]
+Tile = tuple[slice, slice, FloatArray]  # rows, columns, entries
+Entries = tuple[IntArray, IntArray, FloatArray]  # row, column, value
+Result = TypeVar("Result")
 
 
 class Sinkhorn(Method[EntropicRegularizer]):
@@ -58,160 +76,329 @@ class Sinkhorn(Method[EntropicRegularizer]):
 
     def __init__(self, problem: Problem[EntropicRegularizer], options: Options, run: Run) -> None:
         super().__init__(problem, options, run)
-        n_bytes = _PLAN_BYTES * problem.n**2
-        self._keep = n_bytes <= run.memory()
         if problem.regularizer.drop is None:
             run.require_memory(
-                n_bytes,
+                _PLAN_BYTES * problem.n**2,
                 what=f"the dense plan of {problem.n} points",
                 remedy="take {drop=1e-3}, for a sparse plan that is computed in tiles",
             )
-        self._C = problem.cost.dense() if self._keep else None
+        self._dual = EntropicDual(problem, run)
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any."""
-        problem = self._problem.at(eps, with_floor)
-        n = problem.n
+        solution = self.rough(eps, start, 0.999 * tol)
+        plan, error = self._plan(solution.u / eps)
+        certificate = replace(solution.certificate, marginal_error=error)
+        return replace(solution, plan=plan, certificate=certificate, converged=error <= tol)
+
+    def rough(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
+        """The same without the plan."""
+        problem, dual, n = self._problem.at(eps), self._dual, self._problem.n
         max_steps = self._options.max_iter or _MAX_STEPS
-        dual = EntropicDual(self._costs, n, eps, self._keep, self._run)
-        u = np.zeros(n) if start is None else start
-        if start is None:
-            for larger in _way_down(eps):
-                dual.eps = larger
-                f = _damped(dual, u / larger)[0]
-                u = larger * newton(dual, f, ON_THE_WAY, max_steps).u
-                if dual.rounding(u / larger, dual.state(u / larger)) > 1:
-                    break  # no digits are left, nor will be at smaller eps
+        u = self.cold_start(eps) if start is None else start
         dual.eps = eps
         f, history = _damped(dual, u / eps, max_steps)
 
         def report(step: int, error: float) -> None:
             self._run.report(self.name, n, len(history) + step, marginal_error=error)
 
-        result = newton(dual, f, 0.999 * tol, max_steps - len(history), report)
-        plan, error = self._plan(dual, result.u)
+        result = newton(dual, f, tol, max_steps - len(history), report)
         drop = problem.regularizer.drop
-        # The violation bounds eps times what was dropped.
-        certificate = Certificate(
-            error, 0.0 if drop is None else eps * drop / n, problem.n_pairs, exact=True
-        )
+        # The violation bounds eps times what is dropped.
+        violation = 0.0 if drop is None else eps * drop / n
+        certificate = Certificate(result.error, violation, problem.n_pairs, exact=True)
         history = [*history, *result.history]
+        converged = result.error <= tol
+        plan = None if converged else self._plan(result.u)[0]
         return Solution(
-            problem, eps * result.u, plan, certificate, tuple(history), error <= tol, self.name
+            problem, eps * result.u, plan, certificate, tuple(history), converged, self.name
         )
 
-    def _plan(self, dual: EntropicDual, f: FloatArray) -> tuple[Any, float]:
+    def perplexities(self, solution: Solution) -> FloatArray:
+        """Those of a rough solution too."""
+        self._dual.eps = eps = solution.problem.regularizer.eps
+        return self._dual.perplexities(solution.u / eps)
+
+    def cold_start(self, eps: float) -> FloatArray:
+        """Potentials to start from: those of a part of the points, which start from larger eps."""
+        n = self._problem.n
+        if n > _FEW:
+            index = np.sort(np.random.default_rng(0).permutation(n)[: n // _RATIO])
+            part = type(self)(self._problem.part(index), self._options, self._run)
+            f = part._on_the_way(eps, part.cold_start(eps))
+            return self.extended(index, eps * f, eps)
+        u = np.zeros(n)
+        for larger in _way_down(eps):
+            f = self._on_the_way(larger, u)
+            u = larger * f
+            if self._dual.rounding(f, self._dual.state(f)) > 1:
+                break  # no digits are left, nor will be at smaller eps
+        return u
+
+    def _on_the_way(self, eps: float, u: FloatArray) -> FloatArray:
+        """The potential f at some eps, roughly."""
+        self._dual.eps = eps
+        return newton(self._dual, _damped(self._dual, u / eps)[0], ON_THE_WAY, _MAX_STEPS).u
+
+    def extended(self, index: IntArray, u: FloatArray, eps: float) -> FloatArray:
+        """Potentials of all points from those of a part: their entropic c-transforms."""
+        n, f = self._problem.n, np.zeros(self._problem.n)
+        f[index] = u / eps
+        self._dual.eps = eps
+        return -eps * (self._dual.log_sums(f, np.arange(n), index) + np.log(n / len(index)) / 2)
+
+    def _plan(self, f: FloatArray) -> tuple[Any, float]:
         """The plan, dense or without its smallest entries, and its marginal error as a whole.
 
         Without entries below drop / n no row loses more than `drop`.
         """
-        n, drop = dual.n, self._problem.regularizer.drop
-        error, blocks = 0.0, []
-        for k in range(0, n, _PLAN_ROWS):
-            W = dual.block(f, slice(k, min(k + _PLAN_ROWS, n)))
-            error = max(error, float(np.abs(W.sum(axis=1) - 1).max()))
-            blocks.append(W if drop is None else csr_array(np.where(drop / n <= W, W, 0)))
-        plan = np.concatenate(blocks) if drop is None else csr_array(vstack(blocks))
-        return (plan + plan.T) / 2, error  # symmetric to the last bit
-
-    def _costs(self, rows: slice) -> FloatArray:
-        """Costs of some rows with all points, infinite where a pair is forbidden."""
-        cost = self._problem.cost
-        C = cost.rows(rows) if self._C is None else self._C[rows].copy()
-        own = np.arange(rows.start or 0, min(rows.stop or cost.n, cost.n))
-        C[own - own[0], own] = np.inf if self._problem.hollow else cost.diagonal()[own]
-        return C
+        drop = self._problem.regularizer.drop
+        self._dual.forget()
+        if drop is None:
+            dense = self._dual.plan(f)
+            return dense, marginal_error(dense)
+        sparse, sums = self._dual.sparse_plan(f, drop / self._problem.n)
+        return sparse, float(np.abs(sums - 1).max())
 
 
 class EntropicDual(Dual[DualState]):
-    """The dual of entropic transport in f = u / eps, over rows of costs.
+    """The dual of entropic transport in f = u / eps, evaluated by tiles of the upper triangle.
 
     Parameters
     ----------
-    costs : gives the costs of some rows with all points, infinity where a pair is forbidden.
-    n : number of points.
-    eps : regularization, in the unit of the costs.
-    keep : whether the n x n plan may be kept between evaluations.
+    problem : the problem with any eps.
     run : resources.
+
+    Attributes
+    ----------
+    eps : regularization, in the unit of the costs.
     """
 
     mass = 1.0
 
-    def __init__(self, costs: Rows, n: int, eps: float, keep: bool, run: Run) -> None:
-        self.n = n
-        self.eps = eps
-        self._costs = costs
-        self._threads = run.threads
+    def __init__(self, problem: Problem[EntropicRegularizer], run: Run) -> None:
+        self.n = n = problem.n
+        self.eps = problem.regularizer.eps
+        self._cost, self._hollow, self._threads = problem.cost, problem.hollow, run.threads
         budget = run.memory()
-        self._plan = np.empty((n, n)) if keep else None
-        self._size = max(1, int(min(_MOST_ENTRIES, budget / _BLOCK_BYTES)) // n)
-        self._share = min(_SPARSE, budget / (_ENTRY_BYTES * n**2))
-
-    def log_sums(self, f: FloatArray) -> FloatArray:
-        """For each row `log sum_j exp(f_j - C_ij / eps)`."""
-        out = np.empty(self.n)
-
-        def block(start: int, stop: int) -> None:
-            rows = slice(start, stop)
-            out[rows] = logsumexp(f - self._costs(rows) / self.eps, axis=1)
-
-        self._threads.blocks(block, self.n, self._size)
-        return out
+        self._side = int(np.clip(np.sqrt(budget / _TILE_BYTES), 16, _LONGEST_SIDE))
+        self._row_bytes = budget / _SHARE_FOR_DIRECTIONS / n
+        self._blocks = [slice(k, min(k + self._side, n)) for k in range(0, n, self._side)]
+        self._strips: list[Strip] = []
+        self._last: tuple[FloatArray, float, DualState] | None = None
+        self._error = 1.0  # of the last state
+        self._scratch = local()
+        self._stored: StoredCosts | None = None
+        many = problem.cost.n_products() > _MANY_COORDINATES * float(n) ** 2
+        if many and (_PLAN_BYTES + _COST_BYTES) * n**2 <= budget:
+            self._stored = StoredCosts(self._cost, self._blocks, run)
 
     def state(self, f: FloatArray) -> DualState:
-        """Evaluate by blocks of rows; overflow makes the value infinite, and the step too long."""
-        sums = np.empty(self.n)
+        """One pass; overflow makes the value infinite, and the step too long. The last is kept."""
+        if self._last is None or self._last[0] is not f or self._last[1] != self.eps:
+            self._strips = []
+            sums, self._strips = self._pass(f, self._for_directions)
+            self._error = min(1.0, float(np.abs(sums - 1).max()))
+            value = float(sums.sum()) / 2 - float(f.sum())
+            state = DualState(value, sums - 1, sums, lambda x: sums * x + self._product(f, x))
+            self._last = f, self.eps, state
+        return self._last[2]
 
-        def block(start: int) -> Triplet | None:
-            rows = slice(start, min(start + self._size, self.n))
-            W = self.block(f, rows)
-            sums[rows] = W.sum(axis=1)
-            if self._plan is not None:
-                self._plan[rows] = W
-            return _large_entries(W, float(np.abs(sums[rows] - 1).max()), self._share)
+    def forget(self) -> None:
+        """Free what directions keep."""
+        self._last, self._strips = None, []
 
-        parts = list(self._threads.map(block, range(0, self.n, self._size)))
-        value = float(sums.sum()) / 2 - float(f.sum())
-        W = self._product(f, parts)
-        return DualState(value, sums - 1, sums, lambda x: sums * x + W(x))
+    def plan(self, f: FloatArray) -> FloatArray:
+        """The dense plan, symmetric to the last bit."""
+        plan = np.empty((self.n, self.n))
 
-    def block(self, f: FloatArray, rows: slice) -> FloatArray:
-        """Some rows of the plan."""
-        with np.errstate(over="ignore"):
-            return np.exp((f[rows, None] + f) - self._costs(rows) / self.eps)
+        def copy(tiles: Iterable[Tile]) -> None:
+            for rows, columns, W in tiles:
+                plan[rows, columns] = W
+                plan[columns, rows] = W.T
 
-    def _product(
-        self, f: FloatArray, parts: list[Triplet | None]
-    ) -> Callable[[FloatArray], FloatArray]:
-        """The map `x -> W x`, good enough for a direction: sparse, stored or computed again."""
-        sparse = [part for part in parts if part is not None]
-        if len(sparse) == len(parts):
-            counts, indices, data = (np.concatenate(part) for part in zip(*sparse, strict=True))
-            return compressed(counts, indices, data, self.n).__matmul__
+        self._pass(f, copy)
+        return plan
 
-        def rows_of_plan(rows: slice) -> np.ndarray:
-            if self._plan is not None:
-                return self._plan[rows]
-            exponent = (f[rows, None] + f) - self._costs(rows) / self.eps
-            return np.exp(exponent.astype(np.float32))
+    def sparse_plan(self, f: FloatArray, least: float) -> tuple[csr_array, FloatArray]:
+        """The entries of the plan that are not below the least, and the row sums of all."""
 
-        def product(x: FloatArray) -> FloatArray:
-            out = np.empty(self.n)
+        def large(tiles: Iterable[Tile]) -> csr_array:
+            parts = []
+            for rows, columns, W in tiles:
+                if columns == rows:
+                    W = np.triu(W)
+                parts.append(_large(columns, W, least))
+            return _assembled(parts, rows.stop - rows.start, self.n)
 
-            def block(start: int, stop: int) -> None:
-                W = rows_of_plan(slice(start, stop))
-                out[start:stop] = W @ x.astype(W.dtype, copy=False)
+        sums, strips = self._pass(f, large)
+        upper = csr_array(vstack(strips))
+        return csr_array(upper + triu(upper, 1).T), sums
 
-            self._threads.blocks(block, self.n, self._size)
-            return out
+    def perplexities(self, f: FloatArray) -> FloatArray:
+        """The exponential of the entropy of each row of the plan, scaled to sum one."""
+        write, sums, products = self._exponents(f), self._sums(), self._sums()
 
-        return product
+        def strip(k: int) -> None:
+            for rows, columns, T in self._tiles(write, k):
+                np.maximum(T, _NOTHING, out=T)
+                W = np.exp(T)
+                _add(sums[k], rows, columns, W)
+                _add(products[k], rows, columns, np.multiply(T, W, out=T))
+
+        list(self._threads.map(strip, range(len(self._blocks))))
+        total = sums.sum(axis=0)
+        return np.exp(np.log(total) - products.sum(axis=0) / total)
+
+    def log_sums(self, f: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+        """For each of some rows `log sum_j exp(f_j - C_ij / eps)` over some columns."""
+        write = self._cost.exponents(f, self.eps)
+        out = np.empty(len(rows))
+
+        def block(start: int, stop: int) -> None:
+            own = rows[start:stop]
+            top, total = np.full(len(own), _LOWEST), np.zeros(len(own))
+            for first in range(0, len(columns), self._side):
+                others = columns[first : first + self._side]
+                T = self._buffer(len(own), len(others))
+                write(own, others, T)
+                if self._hollow:
+                    T[own[:, None] == others] = -np.inf
+                higher = np.maximum(top, T.max(axis=1))
+                T -= higher[:, None]
+                total = total * np.exp(top - higher) + np.exp(T, out=T).sum(axis=1)
+                top = higher
+            with np.errstate(divide="ignore"):  # of a row without any
+                out[start:stop] = top + np.log(total) - f[own]
+
+        self._threads.blocks(block, len(rows), self._side)
+        return out
 
     def c_transform(self, f: FloatArray, rows: IntArray) -> FloatArray:
         """The f_i that gives row i a sum of one (asked for where a row has vanished)."""
-        return -self.log_sums(f)[rows]
+        return -self.log_sums(f, rows, np.arange(self.n))
+
+    def _sums(self) -> FloatArray:
+        """Room for what each strip of tiles adds to the sum of each row."""
+        return np.zeros((len(self._blocks), self.n))
+
+    def _pass(
+        self, f: FloatArray, use: Callable[[Iterable[Tile]], Result]
+    ) -> tuple[FloatArray, list[Result]]:
+        """The row sums of the plan, and what is made of each strip of its tiles."""
+        write, sums = self._exponents(f), self._sums()
+
+        def plan(k: int) -> Iterator[Tile]:
+            for rows, columns, T in self._tiles(write, k):
+                with np.errstate(over="ignore"):
+                    np.exp(T, out=T)
+                _add(sums[k], rows, columns, T)
+                yield rows, columns, T
+
+        strips = list(self._threads.map(lambda k: use(plan(k)), range(len(self._blocks))))
+        return sums.sum(axis=0), strips
+
+    def _exponents(self, f: FloatArray) -> Exponents:
+        return (self._stored or self._cost).exponents(f, self.eps)
+
+    def _tiles(self, write: Exponents, k: int, which: list[slice] | None = None) -> Iterator[Tile]:
+        """The exponents of a strip of tiles, from the diagonal on; each is valid until the next."""
+        blocks = self._blocks[k:]
+        rows = blocks[0]
+        for columns in blocks if which is None else which:
+            T = self._buffer(rows.stop - rows.start, columns.stop - columns.start)
+            write(rows, columns, T)
+            if columns == rows:
+                T[:] = np.triu(T) + np.triu(T, 1).T  # symmetric to the last bit
+                if self._hollow:
+                    np.fill_diagonal(T, -np.inf)
+            yield rows, columns, T
+
+    def _buffer(self, n_rows: int, n_columns: int) -> FloatArray:
+        """Memory of this thread, always the same: new memory takes longer than exponentials."""
+        if not hasattr(self._scratch, "entries"):
+            self._scratch.entries = np.empty(self._side**2)
+        entries: FloatArray = self._scratch.entries
+        return entries[: n_rows * n_columns].reshape(n_rows, n_columns)
+
+    def _for_directions(self, tiles: Iterable[Tile]) -> Strip:
+        """What a direction needs of a strip of the plan."""
+        large, dense, missing, room = [], [], [], 0.0
+        for rows, columns, W in tiles:
+            if columns == rows:
+                room = self._row_bytes * len(W)
+            W = _each_pair_once(rows, columns, W)
+            entries = _large(columns, W, _SMALL * self._error**0.5 / self.n)
+            few = len(entries[1]) < _SPARSE * W.size
+            room -= 12 * len(entries[1]) if few else 8 * W.size
+            if room < 0:
+                missing.append(columns)
+            elif few:
+                large.append(entries)
+            else:
+                dense.append((columns, W.copy()))
+        return Strip(rows, _assembled(large, rows.stop - rows.start, self.n), dense, missing)
+
+    def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
+        """The product `W x`, by the strips of the last state."""
+        write, sums = self._exponents(f), self._sums()
+
+        def add(k: int) -> None:
+            strip, own = self._strips[k], self._strips[k].rows
+            sums[k] += strip.sparse.T @ x[own]
+            sums[k, own] += strip.sparse @ x
+            for columns, W in strip.dense:
+                sums[k, own] += W @ x[columns]
+                sums[k, columns] += x[own] @ W
+            for _, columns, T in self._tiles(write, k, strip.missing):
+                with np.errstate(over="ignore"):
+                    W = _each_pair_once(own, columns, np.exp(T, out=T))
+                sums[k, own] += W @ x[columns]
+                sums[k, columns] += x[own] @ W
+
+        list(self._threads.map(add, range(len(self._blocks))))
+        return sums.sum(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Some rows of the plan from the diagonal on, as directions need them.
+
+    Attributes
+    ----------
+    rows : which.
+    sparse : the large entries of tiles in which these are few.
+    dense : columns and entries of other tiles.
+    missing : columns of those that do not fit into memory.
+    """
+
+    rows: slice
+    sparse: csr_array
+    dense: list[tuple[slice, FloatArray]]
+    missing: list[slice]
+
+
+class StoredCosts:
+    """The tiles of the upper triangle of a cost, kept."""
+
+    def __init__(self, cost: Cost, blocks: list[slice], run: Run) -> None:
+        pairs = [(rows, columns) for k, rows in enumerate(blocks) for columns in blocks[k:]]
+        tiles = run.threads.map(lambda pair: cost.tile(*pair), pairs)
+        self._tiles = {
+            (rows.start, columns.start): C for (rows, columns), C in zip(pairs, tiles, strict=True)
+        }
+
+    def exponents(self, f: FloatArray, eps: float) -> Exponents:
+        """As `Cost.exponents`, for these tiles only."""
+
+        def write(rows: Any, columns: Any, out: FloatArray) -> None:
+            np.multiply(self._tiles[rows.start, columns.start], -1 / eps, out=out)
+            out += f[columns]
+            out += f[rows, None]
+
+        return write
 
 
 def _way_down(eps: float) -> list[float]:
@@ -228,23 +415,44 @@ def _damped(
 ) -> tuple[FloatArray, list[float]]:
     """The damped symmetric iteration, until Newton can take over."""
     history: list[float] = []
+    before = np.inf
     for _ in range(min(_WARM_UP, max_steps)):
-        log_sums = dual.log_sums(f)
-        error = float(np.abs(np.expm1(np.clip(f + log_sums, -50, 50))).max())
-        if error <= _NEAR:
+        sums = dual.state(f).diagonal
+        lost = np.flatnonzero(~((sums > 0) & (sums < np.inf)))
+        log_sums = np.log(np.where((sums > 0) & (sums < np.inf), sums, 1.0))
+        if len(lost):
+            log_sums[lost] = f[lost] - dual.c_transform(f, lost)
+        off = float(np.abs(log_sums).max())
+        if off <= _NEAR or _SLOW * before < off <= _NEWTON_CAN:
             break
-        history.append(error)
-        f = (f - log_sums) / 2
+        history.append(float(np.abs(sums - 1).max()))
+        f, before = f - log_sums / 2, off
     return f, history
 
 
-def _large_entries(W: FloatArray, error: float, share: float) -> Triplet | None:
-    """The entries that matter for a direction, if they are no more than a share of all.
+def _add(sums: FloatArray, rows: slice, columns: slice, W: FloatArray) -> None:
+    """Add a tile of a symmetric matrix to the sums of its rows."""
+    sums[rows] += W.sum(axis=1)
+    if columns != rows:
+        sums[columns] += W.sum(axis=0)
 
-    What is left out of a row is a thousandth of its error, so that Newton keeps its speed.
-    """
-    large = W > 1e-3 * min(1.0, error) / W.shape[1]
-    if np.count_nonzero(large) > share * W.size:
-        return None
-    i, j = np.nonzero(large)
-    return np.bincount(i, minlength=len(W)), j.astype(np.int32), W[i, j]
+
+def _each_pair_once(rows: slice, columns: slice, W: FloatArray) -> FloatArray:
+    """A tile of a symmetric matrix S + S' as one of S."""
+    return W if columns != rows else np.triu(W) - np.diag(np.diag(W) / 2)
+
+
+def _large(columns: slice, W: FloatArray, least: float) -> Entries:
+    """The entries of a tile that are not below the least: row, column, value."""
+    flat = np.flatnonzero(least <= W)
+    i = (flat // W.shape[1]).astype(np.int32)
+    j = (flat - i * np.int64(W.shape[1]) + columns.start).astype(np.int32)
+    return i, j, W.ravel()[flat]
+
+
+def _assembled(parts: list[Entries], n_rows: int, n: int) -> csr_array:
+    """Rows of a sparse matrix from the entries of tiles, from left to right."""
+    none = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
+    i, j, w = (np.concatenate(part) for part in zip(none, *parts, strict=True))
+    order = np.argsort(i, kind="stable")  # columns stay ascending
+    return compressed(np.bincount(i, minlength=n_rows), j[order], w[order], n)
