@@ -60,6 +60,16 @@ def test_streamed_entropic_plan_is_the_dense_one():
         sparrot.eot(X, 0.05, max_memory=1e5)
 
 
+@pytest.mark.parametrize("hollow", [True, False])
+def test_an_entropic_plan_of_a_perplexity_is_optimal_also_by_way_of_a_part(hollow):
+    X = points("gaussian", 1100)
+    a = sparrot.eot(X, perplexity=20, hollow=hollow)
+    assert_plan(a, half_squared(X), 1.0, hollow)
+    assert sparrot.perplexity(a.matrix).mean() == pytest.approx(20, rel=0.01)
+    tiny = sparrot.eot(X, a.eps / a.mean_cost, hollow=hollow, drop=1e-6, max_memory=2e6)
+    assert np.abs(tiny.matrix.toarray() - a.matrix).max() <= 1e-6 / 1100 + 1e-8  # as of both tols
+
+
 @pytest.mark.parametrize("solver", ["newton", "active-set"])
 @pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 0.9])
 def test_the_q_family_is_optimal(q, solver):
