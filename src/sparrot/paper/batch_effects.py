@@ -10,7 +10,8 @@ Gaussian kernel, which has the bandwidth of EOT.
 Batches are judged in the plane of two components, where they lie as bands; by the potentials; and
 by the share of its links that a cell has to its own batch, for cells of few and of many reads
 apart, since either kind can be the hubs of the other. The trajectory is judged by its pseudotime:
-by the best of the leading eigenvectors, and by the neighbors in a t-SNE layout.
+by the best of the leading eigenvectors, and by the neighbors in a t-SNE layout. As by the authors,
+layouts start at the two components; the usual t-SNE starts there too, but from a tiny copy.
 """
 
 from __future__ import annotations
@@ -257,8 +258,9 @@ def _layout(parameters: Parameters, seed: int, method: str, found: dict[str, Any
     """t-SNE, how its neighborhoods mix batches, and whether they tell the pseudotime."""
     opentsne = load_extra("openTSNE", "tsne")
     data = _simulated(parameters, seed)
-    start = opentsne.initialization.pca(data.X, random_state=seed)
+    start = principal(data.X, 2)
     if method == "default":
+        start = opentsne.initialization.rescale(start)
         X = principal(data.X, _DEFAULT_PCS)
         affinities = opentsne.affinity.PerplexityBasedNN(
             X, perplexity=min(_DEFAULT_PERPLEXITY, len(X) / 4), random_state=seed

@@ -8,6 +8,7 @@ with the answer in hand.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot.affinity import Affinity, gaussian, knn, qot
 from sparrot.datasets import Spiral, make_spiral
+from sparrot.errors import AffinityWarning
 from sparrot.metrics import mean_principal_angle
 from sparrot.paper._figures import CYCLE
 from sparrot.paper._methods import principal
@@ -84,7 +86,9 @@ def _best(
         W = build(parameter)
         seconds = time.perf_counter() - start
         label = f"{symbol} = {parameter:.3g} (best of {len(parameters)})"
-        tried.append(_judge(name, label, W, seconds, reference))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AffinityWarning)  # some parameters are bad on purpose
+            tried.append(_judge(name, label, W, seconds, reference))
     return min(tried, key=lambda outcome: outcome.angle)
 
 

@@ -306,8 +306,9 @@ def _claim_on_perplexities(qot: _Marks, eot: _Marks) -> Claim:
     holds = eot.mean("spread") > qot.mean("spread")
     return Claim(
         "there is more variability in the perplexities for the EOT affinities",
-        "more",
-        f"deviation / mean: QOT {qot.in_words('spread')}, EOT {eot.in_words('spread')}",
+        "more; mean perplexity 13",
+        f"deviation / mean: QOT {qot.in_words('spread')}, EOT {eot.in_words('spread')}; mean "
+        f"{qot.mean('perplexity'):.1f}",
         "mean of deviation / mean of the perplexities larger for EOT",
         holds,
         unless(holds, f"QOT {qot.mean('spread'):.2f}, EOT {eot.mean('spread'):.2f}"),
@@ -386,7 +387,7 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
         Claim(
             "both QOT and EOT perform similarly and outperform k-NN by a significant margin in "
             "terms of NMI",
-            "similar; better",
+            "QOT 0.715, EOT 0.700, k-NN 0.599",
             f"best NMI {by_method(best)}",
             "best NMI of QOT and EOT within 0.1, both at least 0.1 above k-NN",
             similar,
@@ -395,7 +396,7 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
         Claim(
             "EOT yields good performance only for a narrow range of eps, while QOT is stable "
             "across a much wider range of parameter values",
-            "much wider",
+            "NMI above 0.64 over 1.7 (QOT) and 0.2 (EOT) decades",
             f"NMI above {threshold:.2f} over {wide:.1f} (QOT) and {narrow:.1f} (EOT) decades",
             f"NMI above {_GOOD} of the best over at least twice as many decades",
             wider,
@@ -404,7 +405,7 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
         Claim(
             "In terms of eigenspace angle ..., QOT outperforms both k-NN and EOT by a significant "
             "margin",
-            "significant",
+            "QOT 0.352, EOT 0.495, k-NN 0.434",
             f"best angle {by_method(least)}",
             "best angle of EOT and of k-NN at least 1.2 times that of QOT",
             ratio >= 1.2,

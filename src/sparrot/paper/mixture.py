@@ -3,7 +3,7 @@
 Scores over the parameter of each method for several dimensions; QOT at its default and EOT of the
 same mean perplexity; and the best parameter of each method after a reduction by PCA. The means are
 at radius 1 in the paper's text and at 1.5 in the authors' code: everything is run, and judged, for
-both.
+both. Published scores are read off the figures of the code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sparrot.paper._clusters import (
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
 from sparrot.paper._figures import STYLES, draw_band, draw_overview, draw_scores, panel, paper_style
 from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, eps_grid, matched, principal
-from sparrot.paper._records import Rows, bands, curves_of, listed, rounded
+from sparrot.paper._records import Rows, bands, by_method, curves_of, listed, rounded
 from sparrot.paper._work import Work
 
 _N_CLUSTERS = 3
@@ -184,8 +184,9 @@ def _claims_on_shown(shown: dict[str, Any]) -> list[Claim]:
     return [
         Claim(
             "the EOT affinities show much more extreme variability than the QOT affinities",
-            "much more",
-            f"perplexity, deviation / mean: QOT {spreads['QOT']:.2f}, EOT {spreads['EOT']:.2f}",
+            "much more; mean perplexity 30",
+            f"perplexity, deviation / mean: {by_method(spreads)}; mean "
+            f"{shown['QOT']['mean_perplexity']:.1f}",
             "deviation / mean of the perplexities of EOT at least 1.5 times that of QOT",
             more,
             unless(more, f"{spreads['EOT'] / spreads['QOT']:.2f} times as large"),
@@ -261,7 +262,7 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
     return [
         Claim(
             "the performance of k-NN rapidly worsens as the dimensionality d increases",
-            "rapidly",
+            "0.82 at d = 10, below 0.5 at 50 and 250; angle 0.31, 0.70, 0.91",
             f"best NMI {listed(nearest, '.2f')} at d = {listed(dimensions)}",
             "best NMI falls by at least half from the first d to the last",
             worsens,
@@ -270,7 +271,8 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
         Claim(
             "the performance of QOT remains stable and outperforms EOT by a widening margin as d "
             "increases",
-            "stable, widening",
+            "best NMI of QOT 0.89, 0.93, 0.96; lead in NMI 0.07, 0.14, 0.12, in angle 0.04, 0.16, "
+            "0.18",
             f"best NMI of QOT {listed(kept, '.2f')}; lead over EOT in NMI {listed(leads, '.2f')}, "
             f"in angle {listed(turns, '.2f')}",
             "QOT's best NMI never falls by more than 0.05, and its lead in NMI and in angle is "
@@ -305,7 +307,7 @@ def _claims_on_pca(rows: Rows) -> list[Claim]:
     return [
         Claim(
             "the performance of QOT remains virtually unchanged across the full range of d_PCA",
-            "unchanged from d_PCA = 5 on",
+            "0.88, 0.93, 0.97, 0.98, 0.98, 0.96",
             f"NMI {listed(qot, '.2f')} {at}",
             f"NMI varies by at most {_UNCHANGED}",
             unchanged,
@@ -318,7 +320,7 @@ def _claims_on_pca(rows: Rows) -> list[Claim]:
         ),
         Claim(
             "EOT appears to be unstable",
-            "unstable",
+            "0.59, 0.55, 0.47, 0.40, 0.62, 0.81",
             f"NMI {listed(means['EOT'], '.2f')} {at}",
             f"EOT's NMI both falls and rises by at least {_JUMP} as d_PCA grows",
             unstable,
@@ -326,7 +328,7 @@ def _claims_on_pca(rows: Rows) -> list[Claim]:
         ),
         Claim(
             "k-NN rapidly deteriorates even for moderately large values of d_PCA",
-            "deteriorates",
+            "0.82, 0.73, 0.29, 0.12, 0.11, 0.17",
             f"NMI {listed(means['k-NN'], '.2f')} {at}",
             "NMI falls by at least half from the first d_PCA to the last",
             deteriorates,

@@ -77,7 +77,7 @@ def claims(numbers: Numbers) -> list[Claim]:
         claim_by_both(
             "performance of bistochastic, hollow methods (both L2 and entropic) improves as d "
             "increases",
-            "improves",
+            "QOT 0.140, 0.105, 0.078, 0.044; EOT 0.459, 0.264, 0.157, 0.110 (to ten vectors)",
             "best angle falls from each d to the next, for QOT and for EOT",
             partial(_improvement, numbers["angles"]),
         )

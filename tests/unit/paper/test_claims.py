@@ -1,10 +1,24 @@
-"""Verdicts on numbers that are known."""
+"""Verdicts on numbers that are known, and on those that the authors published."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sparrot.paper import digits, mixture, robustness, single_cell, spiral, torus
+from sparrot.paper import (
+    digits,
+    mixture,
+    robustness,
+    single_cell,
+    spiral,
+    spiral_dimensions,
+    torus,
+)
 from sparrot.paper._methods import METHODS, Finding, claim_by_both, judged
+
+# Curves of the vector graphics that the authors published with their code, in the units of axes.
+PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text())
 
 
 def correlations(found, ends=None):
@@ -19,8 +33,9 @@ def correlations(found, ends=None):
             for s in (0, 1)
         ],
         "ends": [
-            {"set": "marrow", "method": "QOT", "seed": s, "lineage": name, "rank": rank}
+            {"set": "marrow", "method": m, "seed": s, "lineage": name, "rank": value}
             for name, rank in (ends or {}).items()
+            for m, value in (("QOT", rank), ("EOT", 0.9), ("k-NN", 0.8))
             for s in (0, 1)
         ],
     }
@@ -56,9 +71,10 @@ def test_the_published_correlations_of_the_dentate_gyrus_meet_the_criteria():
 @pytest.mark.parametrize(("rank", "distant"), [(0.99, True), (0.5, False)])
 def test_an_end_cell_has_to_be_far_away_in_its_branch(rank, distant):
     found = {m: {"a": (0.9, 0.9)} for m in ("QOT", "EOT", "k-NN")}
-    claim = single_cell.claims(correlations(found, {"a": rank}))[0]
+    claim, agreement, _ = single_cell.claims(correlations(found, {"a": rank}))
+    assert agreement.holds  # whatever its ends are
     assert claim.holds is distant
-    assert ("not distant: a 0.50" in claim.reason) is not distant
+    assert ("a is not distant (0.50; EOT 0.90, k-NN 0.80)" in claim.reason) is not distant
 
 
 def test_the_verdict_on_angles_is_by_whole_pairs_and_says_what_the_ten_find():
@@ -99,12 +115,59 @@ def test_fat_is_judged_by_its_range_which_the_published_best_angle_does_not_fail
     assert claim.holds is worse
 
 
-def test_the_published_angles_of_magic_and_nearest_neighbors_meet_the_criteria():
-    curves = {"k-NN": [0.428] * 5, "MAGIC": [0.316] * 5, "QOT": [0.078] * 5, "EOT": [0.078] * 5}
-    claims = spiral.claims_on_angles(angle_rows(curves), "as published: ")
-    assert next(c for c in claims if "MAGIC outperforming" in c.sentence).holds
-    assert next(c for c in claims if "graph constructions do better" in c.sentence).holds
-    assert all(c.ours.startswith("as published: ") for c in claims)
+def rows_of(curves, key):
+    """Records of published curves over eps; a method by neighbors has only its best."""
+    return [
+        {"method": m, "parameter": eps, "seed": 0, key: value}
+        for m, values in curves.items()
+        for eps, value in zip(PUBLISHED["eps"], 25 // len(values) * values, strict=True)
+    ]
+
+
+def test_every_criterion_on_angles_is_met_by_the_published_ones():
+    rows = rows_of(PUBLISHED["spiral"]["250"], "angle")
+    claims = spiral.claims_on_angles([row | {"whole": row["angle"]} for row in rows], "published: ")
+    assert len(claims) == 10
+    for claim in claims:
+        assert claim.holds, claim
+        assert claim.ours.startswith("published: ")
+        assert not claim.reason
+
+
+def test_the_published_angles_improve_with_the_dimension():
+    rows = [
+        {"d": int(d), "method": m, "seed": 0, "angle": min(values), "whole": min(values)}
+        for d, curves in PUBLISHED["spiral"].items()
+        for m, values in curves.items()
+    ]
+    assert spiral_dimensions.claims({"angles": rows})[0].holds
+
+
+def published_scores(curves):
+    """Records with both scores; NMI below the axis of the figure counts as its end."""
+    missing = {m: [0.5] for m in curves["angle"] if m not in curves["nmi"]}
+    angles = rows_of(curves["angle"], "angle")
+    pairs = zip(angles, rows_of(curves["nmi"] | missing, "nmi"), strict=True)
+    return [{**a, **b} for a, b in pairs]
+
+
+def test_every_criterion_on_clusters_is_met_by_the_published_scores():
+    scores = [
+        {"d": int(d)} | row
+        for d, curves in PUBLISHED["mixture"].items()
+        for row in published_scores(curves)
+    ]
+    _, claim = mixture._claims_on_curves(scores)
+    assert claim.holds, claim
+    components = [
+        {"method": m, "pca": int(d), "nmi": nmi}
+        for m, by_d in PUBLISHED["components"].items()
+        for d, nmi in by_d.items()
+    ]
+    for claim in mixture._claims_on_pca(components):
+        assert claim.holds, claim
+    for claim in digits._claims_on_curves(published_scores(PUBLISHED["digits"])):
+        assert claim.holds, claim
 
 
 def test_ten_vectors_that_keep_the_other_half_of_a_pair_are_off_by_a_tenth_of_a_right_angle():
@@ -163,7 +226,8 @@ def test_only_a_fall_and_a_rise_make_a_method_unstable():
 
 
 def components(eot):
-    shown = {m: {"perplexity": [1.0, 2.0], "nmi": 0.5} for m in ("QOT", "EOT")}
+    one = {"perplexity": [1.0, 2.0], "mean_perplexity": 1.5, "nmi": 0.5}
+    shown = dict.fromkeys(("QOT", "EOT"), one)
     score = {"parameter": 1.0, "seed": 0, "nmi": 0.5, "angle": 0.5}
     return {
         "shown": shown | {"d": 10},
@@ -238,7 +302,7 @@ def test_marks_of_eigenvectors():
 
 def digit_marks(qot, eot):
     keys = ("ones_23", "twos_23", "ones_234", "twos_234", "ones_5", "within_ones_4", "apart_8")
-    keys += ("apart_best", "slant", "slant_both", "spread", "points_234")
+    keys += ("apart_best", "slant", "slant_both", "spread", "points_234", "perplexity")
     rows = [
         dict.fromkeys(keys, 0.5) | {"method": m, "seed": 0, "own_kind": share}
         for m, share in (("QOT", qot), ("EOT", eot))

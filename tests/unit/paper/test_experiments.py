@@ -72,6 +72,14 @@ def tiny(name):
     return numbers, experiment.claims(numbers)
 
 
+def make_paper():
+    """The script that writes the page."""
+    spec = spec_from_file_location("make_paper", PAGE.parent / "make_paper.py")
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
 def skip_without_data(name):
     if name in NEED_DATA and data_folder() is None:
         pytest.skip("no data folder; set SPARROT_DATA")
@@ -89,7 +97,10 @@ def test_an_experiment_gives_numbers_claims_and_figures(name):
         assert claim.holds is None or type(claim.holds) is bool
         assert all((claim.sentence, claim.paper, claim.ours, claim.criterion, claim.verdict))
         assert claim.holds is not False or claim.reason, claim
-    for figure in find_experiment(name).draw(numbers).values():
+    captions = [paragraph for paragraph in make_paper().TEMPLATE if paragraph.startswith("{figure")]
+    for suffix, figure in find_experiment(name).draw(numbers).items():
+        mark = f"{{figure {f'{name}-{suffix}'.rstrip('-')}}}\n*"
+        assert any(caption.startswith(mark) for caption in captions), mark
         labeled = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_ylabel()]
         assert labeled
         figure.canvas.draw()
@@ -186,10 +197,11 @@ def test_the_page_has_the_sentences_of_the_claims(name):
     assert name == "sphere" or on_page <= sentences  # the tiny sphere has fewer dimensions
 
 
-def test_the_page_has_the_introduction_and_the_head_that_are_written_now():
-    spec = spec_from_file_location("make_paper", PAGE.parent / "make_paper.py")
-    make_paper = module_from_spec(spec)
-    spec.loader.exec_module(make_paper)
-    page = PAGE.read_text()
-    assert page.startswith(make_paper.INTRODUCTION)
-    assert page.count(make_paper.HEAD) == len(EXPERIMENTS)
+def test_the_page_has_the_text_and_the_set_ups_that_are_written_now():
+    page, script = PAGE.read_text(), make_paper()
+    for paragraph in script.TEMPLATE:
+        text = paragraph.split("}\n")[-1]
+        assert text.startswith("{") or "dentate" in paragraph or text in page, text
+    for name in EXPERIMENTS:
+        assert script.setup(name) in page, name
+    assert page.count(script.HEADS["claims"]) == len(EXPERIMENTS)
