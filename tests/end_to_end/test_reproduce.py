@@ -28,7 +28,7 @@ def run(tmp_path_factory):
 def test_a_table_of_claims_is_printed(run):
     _, done = run
     assert "claim" in done.stdout.splitlines()[2]
-    assert done.stdout.count(" | holds") + done.stdout.count(" | does not hold") == 3
+    assert done.stdout.count(" | holds") + done.stdout.count(" | does not hold") == 4
     assert "claims      " in done.stdout
     assert "peak memory" in done.stdout.splitlines()[-1]
     assert done.stderr == ""  # no bar into a pipe
@@ -52,7 +52,7 @@ def test_figure_numbers_and_claims_are_written(run):
             for r in csv.DictReader(file)
         ]
     assert rows == said["numbers"]["steps"]
-    assert len(said["claims"]) == 3
+    assert len(said["claims"]) == 4
     assert (folder / f"{stem}.png").stat().st_size > 20_000
 
 
@@ -71,7 +71,7 @@ def test_json_has_the_claims_and_quiet_says_nothing(run, capsys):
     assert main([*asked, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     claims = facts["experiments"]["convergence"]["claims"]
-    assert facts["hold"] + facts["do_not_hold"] == len(claims) == 3
+    assert facts["hold"] + facts["do_not_hold"] == len(claims) == 4
     assert facts["quick"] is True
     assert facts["seconds"] > 0
     assert main([*asked, "--quiet"]) == 0

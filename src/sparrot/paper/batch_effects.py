@@ -333,13 +333,13 @@ def _claim_on_components(plane: float) -> Claim:
 
 
 def _claim_on_potentials(told: dict[str, float]) -> Claim:
-    holds = min(told.values()) >= 0.9
+    holds = min(told.values()) >= _APPARENT
     return Claim(
         "the batches correspond to different noise levels and we find that this is empirically "
         "reflected in the values of the dual potential for both bistochastic projections",
         "reflected",
         f"batch told by potential, area under the ROC curve: {by_method(told)}",
-        "at least 0.9 for both",
+        f"at least {_APPARENT} for both",
         holds,
         unless(holds, by_method(told)),
     )

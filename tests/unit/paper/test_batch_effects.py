@@ -41,7 +41,7 @@ def test_what_an_effect_does_is_not_tested_where_there_is_none():
 @pytest.mark.parametrize(
     ("method", "key", "value", "claim"),
     [
-        ("EOT", "batch", 0.8, 1),
+        ("EOT", "batch", 0.75, 1),
         ("EOT", "time", 0.6, 2),
         ("EOT", "own_many", 0.1, 3),  # hubs of EOT, as of k-NN
         ("Gaussian", "own_few", 0.5, None),  # its cells of many reads still tell
