@@ -56,6 +56,7 @@ _METHODS = (*MAIN_METHODS, "Gaussian")
 _LAYOUTS = ("default", *MAIN_METHODS)
 _PATH = ("HSC", "HMPC", "myeloid precursor", "MPO+", "monocyte")
 _DEFAULT_PERPLEXITY, _DEFAULT_PCS = 30.0, 50  # of the usual t-SNE
+_EXAGGERATION = 12  # for the first steps, half as many as the others
 _NEAR = 30  # neighbors by which a layout, or a plane, is judged
 _N_LEADING = 5  # eigenvectors that may show the trajectory, v_2 ... v_6
 _APPARENT = 0.8  # area under the ROC curve
@@ -269,8 +270,10 @@ def _layout(parameters: Parameters, seed: int, method: str, found: dict[str, Any
         assert found is not None
         W = _build(parameters, data.X, method, found["marks"]["eps"]).matrix
         affinities = tsne_affinities(W)
-    model = opentsne.TSNE(initialization=start, n_iter=parameters.n_iter, random_state=seed)
-    Y = np.asarray(model.fit(affinities=affinities))
+    layout = opentsne.TSNEEmbedding(start, affinities, random_state=seed)
+    layout.optimize(parameters.n_iter // 2, exaggeration=_EXAGGERATION, inplace=True)
+    layout.optimize(parameters.n_iter, inplace=True)
+    Y = np.asarray(layout)
     near = knn(Y, min(_NEAR, len(Y) - 1), n_jobs=1).matrix
     marks = {
         "mixing": batch_mixing(near, data.batches),
@@ -428,7 +431,8 @@ def _draw_data(panels: Any, numbers: Numbers) -> None:
     batches = [f"{b} reads" for b in numbers["batches"]]
     for axes, letter, labels in zip(panels, "ab", (numbers["types"], batches), strict=False):
         draw_points(axes, numbers["principal"], labels, size=4)
-        axes.set(xlabel="PC 1", ylabel="PC 2")
+        low, high = axes.get_ylim()
+        axes.set(xlabel="PC 1", ylabel="PC 2", ylim=(low, high + 0.4 * (high - low)))
         panel(axes, letter, {"a": "types", "b": "batches"}[letter])
     for axes, letter, method in zip(panels[2:], "cd", PROJECTIONS, strict=True):
         _draw_potentials(axes, np.asarray(numbers["potentials"][method]), numbers["batches"])
