@@ -371,7 +371,7 @@ def _claims_on_set(name: str, rows: Rows, ends: Rows) -> list[Claim]:
     n_samples = len({row["seed"] for row in rows})
     r = {m: _by_lineage(rows, m, "correlation") for m in MAIN_METHODS}
     ranks = {m: _by_lineage(ends, m, "rank") for m in MAIN_METHODS}
-    cells = f"{n_samples} samples" if n_samples > 1 else "all cells"
+    cells = f"{n_samples} sample{'s' * (n_samples > 1)}"
     of = f"{name}, {cells}, {_SETS[name].correlation}"
     distant = [_claim_on_ends(name, f"{name}, {cells}", ranks)] if ranks["QOT"] else []
     return [*distant, _claim_on_agreement(name, of, r), _claim_on_missed(name, of, r)]
