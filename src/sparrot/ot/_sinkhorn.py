@@ -8,8 +8,8 @@ dual :math:`\tfrac12 \sum_{ij} W_{ij} - \sum_i f_i`, whose Hessian is
 
 What costs time is a *pass*: exponentials over all pairs. It is made of tiles of the upper triangle,
 each with the sums of its rows and of its columns, and nothing n x n is kept but what memory allows.
-For search directions tiles in which few entries are large are kept as sparse ones, others as they
-are, and what does not fit is computed again.
+For search directions the plan is kept in float32: of tiles in which few entries are large these,
+others whole, and what does not fit is computed again.
 
 Few passes over all points are needed because a part of the points leads there. At the same eps, m
 of n random points have plans with their share of the neighbors, and potentials that are higher by
@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, triu, vstack
 
-from sparrot._types import FloatArray, IntArray
+from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost, Exponents
 from sparrot.engine import Run
 from sparrot.ot._newton import EASY, ON_THE_WAY, Dual, DualState, newton
@@ -64,7 +64,7 @@ _NOTHING = -800.0  # whose exponential is zero
 _LOWEST = -1e300  # exponent, but for those of forbidden pairs
 
 Tile = tuple[slice, slice, FloatArray]  # rows, columns, entries
-Entries = tuple[IntArray, IntArray, FloatArray]  # row, column, value
+Entries = tuple[IntArray, IntArray, Any]  # row, column, value
 Result = TypeVar("Result")
 
 
@@ -329,21 +329,21 @@ class EntropicDual(Dual[DualState]):
         for rows, columns, W in tiles:
             if columns == rows:
                 room = self._row_bytes * len(W)
-            W = _each_pair_once(rows, columns, W)
+            W = _each_pair_once(rows, columns, W).astype(np.float32)
             entries = _large(columns, W, _SMALL * self._error**0.5 / self.n)
             few = len(entries[1]) < _SPARSE * W.size
-            room -= 12 * len(entries[1]) if few else 8 * W.size
+            room -= 8 * len(entries[1]) if few else 4 * W.size
             if room < 0:
                 missing.append(columns)
             elif few:
                 large.append(entries)
             else:
-                dense.append((columns, W.copy()))
+                dense.append((columns, W))
         return Strip(rows, _assembled(large, rows.stop - rows.start, self.n), dense, missing)
 
     def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
-        """The product `W x`, by the strips of the last state."""
-        write, sums = self._exponents(f), self._sums()
+        """The product `W x` in float32, by the strips of the last state."""
+        write, sums, x = self._exponents(f), self._sums(), x.astype(np.float32)
 
         def add(k: int) -> None:
             strip, own = self._strips[k], self._strips[k].rows
@@ -354,7 +354,7 @@ class EntropicDual(Dual[DualState]):
                 sums[k, columns] += x[own] @ W
             for _, columns, T in self._tiles(write, k, strip.missing):
                 with np.errstate(over="ignore"):
-                    W = _each_pair_once(own, columns, np.exp(T, out=T))
+                    W = _each_pair_once(own, columns, np.exp(T.astype(np.float32)))
                 sums[k, own] += W @ x[columns]
                 sums[k, columns] += x[own] @ W
 
@@ -376,7 +376,7 @@ class Strip:
 
     rows: slice
     sparse: csr_array
-    dense: list[tuple[slice, FloatArray]]
+    dense: list[tuple[slice, Float32Array]]
     missing: list[slice]
 
 
@@ -437,12 +437,12 @@ def _add(sums: FloatArray, rows: slice, columns: slice, W: FloatArray) -> None:
         sums[columns] += W.sum(axis=0)
 
 
-def _each_pair_once(rows: slice, columns: slice, W: FloatArray) -> FloatArray:
+def _each_pair_once(rows: slice, columns: slice, W: Any) -> Any:
     """A tile of a symmetric matrix S + S' as one of S."""
     return W if columns != rows else np.triu(W) - np.diag(np.diag(W) / 2)
 
 
-def _large(columns: slice, W: FloatArray, least: float) -> Entries:
+def _large(columns: slice, W: Any, least: float) -> Entries:
     """The entries of a tile that are not below the least: row, column, value."""
     flat = np.flatnonzero(least <= W)
     i = (flat // W.shape[1]).astype(np.int32)
@@ -452,7 +452,7 @@ def _large(columns: slice, W: FloatArray, least: float) -> Entries:
 
 def _assembled(parts: list[Entries], n_rows: int, n: int) -> csr_array:
     """Rows of a sparse matrix from the entries of tiles, from left to right."""
-    none = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
+    none = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
     i, j, w = (np.concatenate(part) for part in zip(none, *parts, strict=True))
     order = np.argsort(i, kind="stable")  # columns stay ascending
     return compressed(np.bincount(i, minlength=n_rows), j[order], w[order], n)
