@@ -242,12 +242,12 @@ def _newton_step(
     regularizer: PowerRegularizer,
     weights: FloatArray | None,
 ) -> FloatArray:
-    def sums(A: FloatArray) -> FloatArray:
+    def sums(A: FloatArray | float) -> FloatArray:
         kept = np.where(positive, A, 0.0)
         return kept.sum(axis=1) if weights is None else kept @ weights
 
     positive = S + v[:, None] > 0
     if regularizer.linear:  # depends on the support alone, so that it stops when the support does
-        return (mass - sums(S)) / sums(np.ones_like(S))
+        return (mass - sums(S)) / sums(1.0)
     P = np.where(positive, S + v[:, None], 0.0)
     return v - (sums(regularizer.entry(P)) - mass) / sums(regularizer.slope(P))
