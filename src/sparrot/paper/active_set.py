@@ -168,7 +168,7 @@ EXPERIMENT = Experiment(
     "active-set",
     "Dense Newton against the active set",
     Parameters(),
-    Parameters(sizes=(1000, 2000), n_problems=1),
+    Parameters(sizes=(2000,), n_problems=1),
     run,
     claims,
     draw,

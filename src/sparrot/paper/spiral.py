@@ -202,7 +202,8 @@ def _embedding(parameters: Parameters, method: str, best: dict[str, float]) -> A
 
 def _plane(V: FloatArray) -> Any:
     """The first two eigenvectors that are not trivial, with mean square one."""
-    return rounded(V[:, 1:3] * np.sqrt(len(V)), _DIGITS)
+    Y = V[:, 1:3]
+    return rounded(Y / np.sqrt(np.square(Y).mean(axis=0)), _DIGITS)
 
 
 def _pca(parameters: Parameters, seed: int, best: dict[str, float]) -> dict[str, Any]:

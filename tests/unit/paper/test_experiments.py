@@ -107,6 +107,11 @@ def test_an_experiment_gives_numbers_claims_and_figures(name):
         matplotlib.pyplot.close(figure)
 
 
+def test_every_embedding_of_the_spiral_is_within_the_limits_of_its_panel():
+    for method, points in tiny("spiral")[0]["embeddings"].items():
+        assert np.square(points).mean(axis=0) == pytest.approx(1, abs=1e-3), method
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_parameters_are_frozen_and_quick_is_smaller(name):
     experiment = find_experiment(name)
