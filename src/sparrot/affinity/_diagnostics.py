@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from sparrot._types import IntArray
@@ -109,8 +109,11 @@ def _inflated(outliers: str, affinity: Affinity) -> AffinityWarning | None:
 
 
 def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
-    """Is the graph connected?"""
-    labels = connected_components(csr_array(affinity.matrix), directed=False)[1]
+    """Is the graph connected? It is where one row has all others for neighbors."""
+    W = affinity.matrix
+    if not issparse(W) and np.count_nonzero(W[0, 1:]) == len(W) - 1:
+        return None  # and no copy of a dense matrix
+    labels = connected_components(csr_array(W), directed=False)[1]
     drop = [f"drop these outliers: {outliers}"] if outliers else []
     return in_pieces(labels, affinity.min_neighbors, *drop)
 
