@@ -30,7 +30,7 @@ from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
-from sparrot.ot._ctransform import Reference, c_transform, rough_c_transform
+from sparrot.ot._ctransform import FEW, Reference, c_transform, rough_c_transform
 from sparrot.ot._dual import DenseDual, RestrictedDual, SparseDual
 from sparrot.ot._floor import (
     SparseFloorDual,
@@ -53,6 +53,7 @@ _CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
+_POOR, _MOST_POWERS = 100.0, 8  # a marginal error that calls for masses 10 to 10^8 times larger
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 
 _SPARSE_ROWS = 6.0  # neighbors a row below which the way down is from larger masses,
@@ -249,9 +250,9 @@ class ActiveSet(SpatialMethod):
             larger.append(float(regularizer.entry(scale * 10.0 ** (len(larger) + 1))))
         for mass in reversed(larger):
             easier = problem.with_mass(mass)
-            u = self._ceilings.solve(easier, guess, ON_THE_WAY, Budget(max_steps)).u
-            slack = np.full(len(u), regularizer.score(mass / (10 * _SPARSE_ROWS)))
-            guess = Guess(u, slack, _SPARSE_ROWS)
+            found = self._ceilings.solve(easier, guess, ON_THE_WAY, Budget(max_steps))
+            k = np.maximum(np.diff(found.plan.indptr), 1)
+            guess = Guess(found.u, regularizer.score(mass / k), _SPARSE_ROWS)
         return guess
 
 
@@ -301,6 +302,8 @@ class Ceilings:
         while True:
             rounds += 1
             dual = self._dual(problem, slack)
+            if rounds == 1 and problem.floor is None:
+                u = self._come_down(problem, dual, u, slack, budget)
             for aim in (max(tol, _CEILING_TOL), tol):
                 result = dual.solve(u, aim, budget.left, self._reporter(budget))
                 budget.spend(result)
@@ -325,6 +328,34 @@ class Ceilings:
             r = np.minimum(self._r, u + slack) if result.history else self._r.copy()
             r[over] = np.maximum(v, u[over]) + slack[over]
             self._move(r)
+
+    def _come_down(
+        self,
+        problem: SparseProblem,
+        dual: RestrictedDual,
+        u: FloatArray,
+        slack: FloatArray,
+        budget: Budget,
+    ) -> FloatArray:
+        """Where potentials are poor, better ones by way of larger masses on the same support.
+
+        Newton starts well where row sums are wrong by a few times the mass, and comes down from
+        there in few steps. Ghosts are no stiffer on the way: they take what does not fit into the
+        support.
+        """
+        error = dual.solve(u, np.inf, 0, lambda step, error: None).error
+        if not _POOR < error < np.inf:
+            return u
+        g = problem.regularizer
+        for power in range(min(int(np.log10(error)), _MOST_POWERS), 0, -1):
+            easier = problem.with_mass(float(g.entry(g.score(g.mass) * 10.0**power)))
+            as_stiff = slack * easier.regularizer.mass / g.mass
+            result = self._dual(easier, as_stiff).solve(
+                u, ON_THE_WAY, budget.left, self._reporter(budget)
+            )
+            budget.spend(result)
+            u = result.u
+        return u
 
     def begin_with(self, e: FloatArray, eps: float) -> None:
         """Take multipliers of a solution at `eps` for the last ones."""
@@ -437,9 +468,9 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
         run.report("extending", n, done, total)
 
     report(0, 0)
-    u, k = rough_c_transform(cost, reference, run)
+    u, k, spread = rough_c_transform(cost, reference, run)
     for size in sizes[1:]:
-        slack = _uncertainty(k, reference.problem.regularizer)
+        slack = _uncertainty(k, reference.problem.regularizer, spread)
         index = _some(order, size)
         guess = Guess(u[index], slack[index], float(k.mean()) * size / reference.problem.n)
         part = problem.part(index)
@@ -455,7 +486,8 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
     regularizer, m = reference.problem.regularizer, reference.problem.n
     share = mass * reference.problem.total / problem.total
     raised = regularizer.mass / share  # with that much more mass than its share
-    return Guess(u, _uncertainty(k, regularizer), float(k.mean()) * n / m / raised, raised)
+    slack = _uncertainty(k, regularizer, spread)
+    return Guess(u, slack, float(k.mean()) * n / m / raised, raised)
 
 
 def warm_start(
@@ -554,14 +586,16 @@ def _enough(dual: DenseDual, u: FloatArray) -> bool:
     )
 
 
-def _uncertainty(k: IntArray, regularizer: PowerRegularizer) -> FloatArray:
+def _uncertainty(k: IntArray, regularizer: PowerRegularizer, spread: FloatArray) -> FloatArray:
     """How far off c-transforms over k neighbors may be.
 
-    The sampling error is of the order of the mean score divided by the root of their number.
+    The sampling error is of the order of the mean score divided by the root of their number. Where
+    they are few, as for far points, it is that of the nearest scores themselves, however large
+    these are beside eps.
     """
-    k = np.maximum(k, 1)
+    few, k = k <= FEW, np.maximum(k, 1)
     slack: FloatArray = regularizer.score(regularizer.mass / k) * np.minimum(1, 2 / np.sqrt(k))
-    return slack
+    return np.where(few, np.maximum(slack, spread), slack)
 
 
 def log_estimate(problem: SparseProblem, search: str, passes: float, run: Run) -> None:

@@ -27,6 +27,8 @@ _FASTER = 8.0  # factor on the step by which a row without any candidate rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
 _WORTH_COMPILING = 1_000_000  # entries of a block
 _SUPPORT_ROWS = 4096  # rows of a block of a support
+FEW = 2  # neighbors, or fewer, that say little of the potential of a row: the scores of
+_NEAREST = 4  # its nearest points say how far off it may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +157,22 @@ def c_transform_over(
     return v
 
 
-def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[FloatArray, IntArray]:
-    """As `c_transform` for all points and a small reference set, in float32: good for a start."""
+def rough_c_transform(
+    cost: Cost, reference: Reference, run: Run
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """As `c_transform` for all points and a small reference set, in float32: good for a start.
+
+    Also the spread of the scores of the nearest points, for rows of few neighbors (else zero).
+    """
     n, m = cost.n, reference.problem.n
     regularizer = reference.problem.regularizer
     v = np.empty(n)
     counts = np.empty(n, np.int64)
+    spread = np.zeros(n)
     b = reference.u - reference.problem.cost.shift
     place = np.minimum(np.searchsorted(reference.index, np.arange(n)), m - 1)
     own = reference.index[place] == np.arange(n)
+    most = min(_NEAREST, m - 1)
 
     def block(start: int, stop: int) -> None:
         G: Float32Array = np.empty((stop - start, m), np.float32)
@@ -173,9 +182,12 @@ def rough_c_transform(cost: Cost, reference: Reference, run: Run) -> tuple[Float
         S[twin, place[start:stop][twin]] = -np.inf
         v[start:stop] = transform_scores(S, regularizer, weights=reference.problem.weights)
         counts[start:stop] = (S + v[start:stop, None] > 0).sum(axis=1)
+        few = np.flatnonzero(counts[start:stop] <= FEW)
+        nearest = np.partition(S[few], -most, axis=1)[:, -most:]
+        spread[start + few] = nearest.max(axis=1) - nearest.min(axis=1)
 
     run.threads.blocks(block, n, _WORTH_COMPILING // m + 1)
-    return v + cost.shift, counts
+    return v + cost.shift, counts, spread
 
 
 def transform_scores(
