@@ -188,6 +188,10 @@ def _sparse(entries: FloatArray, head: _Head) -> csr_array:
     values = entries[:, 2] if entries.shape[1] > 2 else np.ones(len(entries))
     if head.symmetry:
         apart = i != j
+        if (i < j).any() and (i > j).any():
+            raise ValueError("a symmetric matrix has entries on both sides of its diagonal")
+        if head.symmetry < 0 and not apart.all():
+            raise ValueError("a skew-symmetric matrix has entries on its diagonal")
         i, j = np.concatenate([i, j[apart]]), np.concatenate([j, i[apart]])
         values = np.concatenate([values, head.symmetry * values[apart]])
     return csr_array((values, (i, j)), shape=head.shape)

@@ -94,6 +94,10 @@ BROKEN = {
     "an endless size": HEAD[:-6] + b"1" * 10_000 + b" 3 2\n1 2 3\n",
     "a line without end": HEAD + b"1" * 3_000_000,
     "letters that are no ASCII": GOOD.replace(b"0.5", "½".encode()),
+    "both halves of a symmetric matrix": b"%%MatrixMarket matrix coordinate real symmetric\n"
+    b"3 3 2\n2 1 0.5\n1 2 0.5\n",
+    "a skew-symmetric diagonal": b"%%MatrixMarket matrix coordinate real skew-symmetric\n"
+    b"3 3 1\n2 2 0.5\n",
     "nothing": b"",
 }
 

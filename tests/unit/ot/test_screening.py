@@ -62,11 +62,27 @@ def test_rough_c_transforms_are_good_to_single_precision(kind):
     u = np.random.default_rng(0).random(len(index))
     with Run(2) as run:
         reference = Reference(Problem(cost.take(index), QuadraticRegularizer(1.0)), index, u)
-        v, counts = rough_c_transform(cost, reference, run)
+        v, counts, _ = rough_c_transform(cost, reference, run)
     C = half_squared(X)[:, index] / cost.unit
     C[index, np.arange(len(index))] = np.inf
     assert v == pytest.approx(transform_scores(u - C, QuadraticRegularizer(1.0)), abs=1e-5)
     assert counts.mean() == pytest.approx((v[:, None] + u - C > 0).sum(axis=1).mean(), rel=0.01)
+
+
+def test_rows_of_few_neighbors_have_the_spread_of_their_nearest_scores():
+    X = points("gaussian", 400) * 10 ** np.linspace(-1, 1, 400)[:, None]
+    cost = PointCost(X)
+    index = np.arange(0, 400, 2, dtype=np.int32)
+    u = np.zeros(len(index))
+    with Run(2) as run:
+        reference = Reference(Problem(cost.take(index), QuadraticRegularizer(0.01)), index, u)
+        _, counts, spread = rough_c_transform(cost, reference, run)
+    C = half_squared(X)[:, index] / cost.unit
+    C[index, np.arange(len(index))] = np.inf
+    nearest, few = np.sort(C, axis=1)[:, :4], counts <= 2
+    assert 50 < few.sum() < 350
+    assert spread[few] == pytest.approx((nearest[:, 3] - nearest[:, 0])[few], abs=1e-4)
+    assert not spread[~few].any()
 
 
 @pytest.fixture
