@@ -220,25 +220,26 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "number": (
         "eps", "perplexity", "tol", "bandwidth", "decay", "q", "alpha", "drop", "span", "level",
         "volume", "mass", "t", "lazy", "min_dist", "spread", "learning_rate", "radius",
-        "max_memory", "value", "laplacian", "scalar_curvature", "omega",
+        "max_memory", "p", "value", "laplacian", "scalar_curvature", "omega",
     ),
     "count": (
         "n_components", "k", "max_neighbors", "n_neighbors", "n_clusters", "max_clusters",
         "max_iter", "dimension", "n", "d", "n_per_cluster", "each_side", "n_eigenvalues",
         "n_epochs", "negative_sample_rate", "n_comps", "n_pcs", "maxiter", "sample", "gap", "first",
+        "leaf_size",
     ),
     "choice": (
         "metric", "solver", "search", "kind", "mode", "assign", "components", "method", "series",
-        "regularizer", "init", "reference",
+        "regularizer", "init", "reference", "algorithm",
     ),
-    "flag": ("hollow", "copy", "header"),
+    "flag": ("hollow", "copy", "header", "knn"),
     "thing": ("affinity", "to", "source", "adata", "summary", "results", "path"),
     # What is passed on to another library or only shown.
     "free": (
         "random_state", "n_jobs", "progress", "arguments", "options", "neighbors", "checkpoint",
         "key", "array", "names", "use_rep", "ax", "axes", "size", "style", "name", "columns",
         "layouts", "title", "load", "neighbors_key", "key_added", "layer", "init_pos", "noise",
-        "radii",
+        "radii", "metric_params", "metric_kwds", "rng", "transformer", "distances",
     ),
 }
 # fmt: on

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -50,7 +51,7 @@ class AffinityEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self.fit(X).affinity_.copy()
 
     def transform(self, X: Any) -> Any:
-        """Rows of `affinity_`, of training points; a new point is an error.
+        """Rows of `affinity_`, of training points, and rows of new points against these.
 
         A row of X that equals a training point is that point (the first, if there are several); on
         the training data as a whole this returns `affinity_`.
@@ -60,14 +61,21 @@ class AffinityEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if np.array_equal(X, self._fit_X):
             return self.affinity_.copy()
         twin = twins(X, self._fit_X)
-        if (twin < 0).any():
-            raise InvalidInputError(
-                f"has a row ({np.argmin(twin)}) that is no training point, and "
-                f"{type(self).__name__} has rows for training points only",
-                parameter="X",
-                remedy="QOT, EOT and Tsallis have rows for new points",
-            )
-        return self.affinity_[twin]
+        known, new = np.flatnonzero(twin >= 0), np.flatnonzero(twin < 0)
+        if not len(new):
+            return self.affinity_[twin]
+        parts = [self.affinity_[twin[known]], self._new_rows(X[new])]
+        stacked = csr_array(vstack(parts)) if issparse(parts[1]) else np.vstack(parts)
+        return stacked[np.argsort(np.concatenate([known, new]))]
+
+    def _new_rows(self, X: PointArray) -> Any:
+        """Rows of new points: of the kind of `affinity_`, dense or sparse."""
+        raise InvalidInputError(
+            f"has a point that is no training point, and {type(self).__name__} has rows for "
+            "training points only",
+            parameter="X",
+            remedy="QOT, EOT and Tsallis have rows for new points",
+        )
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn needs to know."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array, diags_array, vstack
 
 from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
@@ -17,13 +17,13 @@ from sparrot._validation import (
     require_transformer,
 )
 from sparrot.affinity._estimator import AffinityEstimator
-from sparrot.affinity._neighbors import nearest, nearest_of_graph
+from sparrot.affinity._neighbors import distance_named, nearest, nearest_of_graph, nearest_of_new
 from sparrot.affinity._result import Affinity
 from sparrot.affinity._transport import project
-from sparrot.cost import SMALL, Cost, make_cost
-from sparrot.engine import Run, require_memory
+from sparrot.cost import SMALL, Cost, costs_to, make_cost
+from sparrot.engine import Run, require_memory, row_blocks
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
-from sparrot.ot import compressed, screen
+from sparrot.ot import QuadraticRegularizer, compressed, new_rows, screen
 
 _DENSE_BYTES = 32  # for each entry of a dense kernel, all copies counted
 _FULL = 10.0  # sparse products for each entry of the result above which dense ones are faster
@@ -113,17 +113,7 @@ def epanechnikov(
            [0.5714, 1.    , 0.    ],
            [0.    , 0.    , 1.    ]])
     """
-    if bandwidth is not None and eps is not None:
-        raise InvalidInputError(
-            f"and eps are two names of one scale, got {bandwidth!r} and {eps!r}",
-            parameter="bandwidth",
-            value=bandwidth,
-            remedy="give one of them",
-        )
-    if bandwidth is None:
-        eps = 1.0 if eps is None else eps
-        bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
-    h = _as_bandwidth(bandwidth)
+    h = _one_bandwidth(bandwidth, eps)
     cost = make_cost(as_points(X, as_public_metric(metric)), metric)
     C = costs_below(cost, h, n_jobs=n_jobs)
     matrix = csr_array((1 - C.data / h, C.indices, C.indptr), shape=C.shape)
@@ -204,9 +194,7 @@ def magic(
     with Run(n_jobs) as run:
         indices, costs = nearest(cost, max(k, k_max), run)
     distances = np.sqrt(2 * cost.unit * costs)
-    sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
-    with np.errstate(over="ignore"):
-        weights = np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
+    weights = _decayed(distances, k, k_max, decay)
     rows = np.repeat(np.arange(n), k_max)
     K = csr_array((weights.ravel(), (rows, indices[:, :k_max].ravel())), shape=(n, n))
     K = (K + K.T) / 2 + diags_array(np.ones(n)).tocsr()
@@ -230,6 +218,13 @@ def _as_neighbors(value: Any, n: int) -> int:
     return min(k, n - 1)
 
 
+def _decayed(distances: FloatArray, k: int, k_max: int, decay: float) -> FloatArray:
+    """MAGIC's weights of the first neighbors of each point, from all distances in order."""
+    sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore"):
+        return np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))
+
+
 def _power(M: csr_array, t: int) -> csr_array:
     """The power t of a sparse matrix; by dense products once those are cheaper."""
     n = M.shape[0]
@@ -245,6 +240,21 @@ def _power(M: csr_array, t: int) -> csr_array:
 def _as_bandwidth(value: Any) -> float:
     hint = "it is relative to the mean cost, 1.0 is a good start"
     return as_positive(value, "bandwidth", hint)
+
+
+def _one_bandwidth(bandwidth: Any, eps: Any) -> float:
+    """The bandwidth, given as such or by eps."""
+    if bandwidth is not None and eps is not None:
+        raise InvalidInputError(
+            f"and eps are two names of one scale, got {bandwidth!r} and {eps!r}",
+            parameter="bandwidth",
+            value=bandwidth,
+            remedy="give one of them",
+        )
+    if bandwidth is None:
+        eps = 1.0 if eps is None else eps
+        bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
+    return _as_bandwidth(bandwidth)
 
 
 def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:
@@ -279,8 +289,22 @@ def costs_below(
     return csr_array((data, (rows, columns)), shape=(cost.n, cost.n))
 
 
+def _kernel_rows(model: Any, X: PointArray) -> FloatArray:
+    """The Gaussian kernel of new points and the points of a fitted estimator."""
+    require_memory(
+        _DENSE_BYTES * len(X) * len(model._fit_X),
+        what=f"a dense kernel of {len(X)} x {len(model._fit_X)} points",
+        remedy="pass fewer new points at a time",
+    )
+    h = _as_bandwidth(model.bandwidth) * model.result_.mean_cost
+    with np.errstate(over="ignore"):
+        return np.exp(-costs_to(model._fit_X, model.metric)(X) / h)
+
+
 class KNN(AffinityEstimator):
     """The symmetrized k-nearest-neighbor graph; see `sparrot.knn`.
+
+    The row of a new point has ones for its k nearest training points, by an exact search.
 
     Examples
     --------
@@ -305,9 +329,16 @@ class KNN(AffinityEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return knn(X, **self.get_params(deep=False))
 
+    def _new_rows(self, X: PointArray) -> csr_array:
+        n = len(self._fit_X)
+        k = min(self.n_neighbors, n - 1)
+        metric = distance_named(self.metric)
+        indices, _ = nearest_of_new(X, self._fit_X, k, metric, self.n_jobs)
+        return compressed(np.full(len(X), k), indices.ravel(), np.ones(indices.size), n)
+
 
 class Gaussian(AffinityEstimator):
-    """The Gaussian kernel; see `sparrot.gaussian`.
+    """The Gaussian kernel, also of new points; see `sparrot.gaussian`.
 
     Examples
     --------
@@ -323,9 +354,12 @@ class Gaussian(AffinityEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return gaussian(X, **self.get_params())
 
+    def _new_rows(self, X: PointArray) -> FloatArray:
+        return _kernel_rows(self, X)
+
 
 class Epanechnikov(AffinityEstimator):
-    """The Epanechnikov kernel; see `sparrot.epanechnikov`.
+    """The Epanechnikov kernel, also of new points; see `sparrot.epanechnikov`.
 
     Examples
     --------
@@ -350,9 +384,18 @@ class Epanechnikov(AffinityEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return epanechnikov(X, **self.get_params())
 
+    def _new_rows(self, X: PointArray) -> csr_array:
+        h = _one_bandwidth(self.bandwidth, self.eps) * self.result_.mean_cost
+        costs, n = costs_to(self._fit_X, self.metric), len(self._fit_X)
+        rows = [np.maximum(1 - costs(X[rows]) / h, 0) for rows in row_blocks(len(X), n)]
+        return csr_array(vstack([csr_array(block) for block in rows]))
+
 
 class GaussianL2(AffinityEstimator):
     """The Frobenius projection of the Gaussian kernel; see `sparrot.gaussian_l2`.
+
+    The row of a new point is the projection of its row of the kernel, at the potentials of the
+    training points.
 
     Examples
     --------
@@ -379,9 +422,20 @@ class GaussianL2(AffinityEstimator):
     def _build(self, X: PointArray) -> Affinity:
         return gaussian_l2(X, **self.get_params())
 
+    def _new_rows(self, X: PointArray) -> csr_array:
+        u, eps, K = self.result_.potential, self.result_.eps, _kernel_rows(self, X)
+        assert u is not None
+        assert eps is not None
+        with Run(self.n_jobs) as run:
+            new = np.full(len(X), -1)
+            return new_rows(lambda rows: -K[rows], new, u, QuadraticRegularizer(eps), run)
+
 
 class MAGIC(AffinityEstimator):
     """MAGIC's diffusion operator; see `sparrot.magic`.
+
+    A new point takes one step to its neighbors among the training points, and t steps from there,
+    as MAGIC carries its result over to new data.
 
     Examples
     --------
@@ -407,3 +461,13 @@ class MAGIC(AffinityEstimator):
 
     def _build(self, X: PointArray) -> Affinity:
         return magic(X, **self.get_params())
+
+    def _new_rows(self, X: PointArray) -> csr_array:
+        n = len(self._fit_X)
+        k = min(self.n_neighbors, n - 1)
+        k_max = self.max_neighbors or min(3 * k, n - 1)
+        found = nearest_of_new(X, self._fit_X, max(k, k_max), "euclidean", self.n_jobs)
+        indices, weights = found[0][:, :k_max], _decayed(found[1], k, k_max, self.decay)
+        weights /= weights.sum(axis=1, keepdims=True)
+        step = compressed(np.full(len(X), k_max), indices.ravel(), weights.ravel(), n)
+        return csr_array(step @ self.affinity_)

@@ -14,18 +14,18 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn import neighbors
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
-from sparrot._validation import as_choice, as_count, as_public_metric
+from sparrot._validation import as_array, as_count
 from sparrot.affinity._estimator import validated
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
 from sparrot.engine import Run, row_blocks
 from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import as_slice, list_hits
 
+TILED = ("euclidean", "sqeuclidean", "cosine")  # distances that need no n x n matrix
 _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
 
 
@@ -230,19 +230,24 @@ def _least(C: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     return _cheapest(i, j.astype(np.int32), C[i, j], len(C), k)
 
 
-class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The graph of exact nearest neighbors, as `sklearn.neighbors.KNeighborsTransformer` gives it.
+class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[misc]
+    """`sklearn.neighbors.KNeighborsTransformer` with an exact search by tiles.
 
-    A drop-in for any pipeline (or `transformer=` of scanpy) that takes that one; the search runs in
-    float32 tiles on all cores, and float64 decides.
+    A drop-in for any pipeline (or `transformer=` of scanpy) that takes that one, with all of its
+    parameters. For Euclidean distances, their squares and cosines the search runs in float32 tiles
+    on all cores, and float64 decides; any other metric is searched by scikit-learn.
 
     Parameters
     ----------
     mode : `"distance"` for distances, `"connectivity"` for ones.
     n_neighbors : number of neighbors; with `"distance"` every training point comes as its own
         neighbor in addition, at distance zero, as in scikit-learn.
-    metric : `"euclidean"`, `"sqeuclidean"` (the squared distance), `"cosine"` (`1 - cos`), or
+    algorithm, leaf_size : how scikit-learn searches, for other metrics.
+    metric : `"minkowski"` (with `p=2` the Euclidean distance), `"euclidean"`, `"sqeuclidean"` (the
+        squared distance), `"cosine"` (`1 - cos`), `"nan_euclidean"`, a function of two points, or
         another distance of scikit-learn.
+    p : power of the Minkowski distance.
+    metric_params : further arguments of the metric.
     n_jobs : threads; all cores by default.
 
     Examples
@@ -260,54 +265,57 @@ class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         *,
         mode: str = "distance",
         n_neighbors: int = 5,
-        metric: str = "euclidean",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.mode = mode
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.n_jobs = n_jobs
+        super().__init__(
+            mode=mode,
+            n_neighbors=n_neighbors,
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            metric=metric,
+            p=p,
+            metric_params=metric_params,
+            n_jobs=n_jobs,
+        )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the points to search among."""
-        as_choice(self.mode, "mode", ("distance", "connectivity"))
-        as_public_metric(self.metric)
-        self._fit_X = validated(self, X, reset=True).copy()
-        most = len(self._fit_X) - (self.mode == "distance")
-        self._k = as_count(self.n_neighbors, "n_neighbors", most) + (self.mode == "distance")
-        self.n_samples_fit_ = self._n_features_out = len(self._fit_X)
+        if self.metric != "nan_euclidean":
+            as_array(X)  # whose errors say what to do
+        try:
+            super().fit(X)
+        except ValueError as error:
+            raise InvalidInputError(" ".join(str(error).split())) from error
+        as_count(self.n_neighbors, "n_neighbors", self.n_samples_fit_ - (self.mode == "distance"))
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> csr_matrix:
-        """The graph of the points themselves."""
-        return self.fit(X)._own_graph()
-
     def transform(self, X: Any) -> csr_matrix:
-        """The nearest training points of each row."""
+        """The nearest training points of each row; a training set as a whole has its own graph."""
         check_is_fitted(self)
-        X = validated(self, X, reset=False)
-        if np.array_equal(X, self._fit_X):
-            return self._own_graph()
-        return self._graph(*nearest_of_new(X, self._fit_X, self._k, self.metric, self.n_jobs))
-
-    def _own_graph(self) -> csr_matrix:
-        """Every point is its own first neighbor."""
-        n = self.n_samples_fit_
-        own, zero = np.arange(n, dtype=np.int32)[:, None], np.zeros((n, 1))
-        if self._k == 1:
+        if not self._has_tiles:
+            return super().transform(X)
+        X, Y = validated(self, X, reset=False), as_array(self._fit_X)
+        k = self.n_neighbors + (self.mode == "distance")
+        if not np.array_equal(X, Y):
+            return self._graph(*nearest_of_new(X, Y, k, self.effective_metric_, self.n_jobs))
+        own, zero = np.arange(len(Y), dtype=np.int32)[:, None], np.zeros((len(Y), 1))
+        if k == 1:
             return self._graph(own, zero)
-        indices, distances = nearest_others(self._fit_X, self._k - 1, self.metric, self.n_jobs)
+        indices, distances = nearest_others(Y, k - 1, self.effective_metric_, self.n_jobs)
         return self._graph(np.hstack([own, indices]), np.hstack([zero, distances]))
+
+    @property
+    def _has_tiles(self) -> bool:
+        """Whether the metric is one that this module searches."""
+        return not self.effective_metric_params_ and self.effective_metric_ in TILED
 
     def _graph(self, indices: IntArray, distances: FloatArray) -> csr_matrix:
         data = distances if self.mode == "distance" else np.ones_like(distances)
-        indptr = np.arange(len(indices) + 1, dtype=np.int32) * self._k
-        shape = len(indices), self.n_samples_fit_
-        return csr_matrix((data.ravel(), indices.ravel(), indptr), shape=shape)
-
-    def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn needs to know."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
+        n, k = indices.shape
+        indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
+        return csr_matrix((data.ravel(), indices.ravel(), indptr), shape=(n, self.n_samples_fit_))

@@ -7,8 +7,8 @@ other name is the distance of scikit-learn with that name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import distance as scipy_distances
@@ -85,7 +85,7 @@ def _rounding_of_costs(X: PointArray, metric: str) -> float:
 def _from_points(X: PointArray, metric: str) -> Cost:
     if metric in _METRICS:
         return _METRICS[metric].cost(X)
-    D = _distances(X, X, metric)
+    D = distances_between(X, X, metric)
     return MatrixCost((D + D.T) / 2)
 
 
@@ -105,7 +105,7 @@ def costs_to(
     if metric in _METRICS:
         known = _METRICS[metric]
         return ((shifted and known.shifted) or known.costs_to)(Y)
-    return lambda X: _distances(X, Y, metric)
+    return lambda X: distances_between(X, Y, metric)
 
 
 def _unless_equal(X: PointArray) -> float:
@@ -160,17 +160,20 @@ def _unit_rows(X: PointArray) -> FloatArray:
     return scaled
 
 
-def _distances(X: PointArray, Y: PointArray, metric: str) -> FloatArray:
+def distances_between(
+    X: PointArray, Y: PointArray, metric: Any, params: Mapping[str, Any] | None = None
+) -> FloatArray:
+    """The matrix of distances by scikit-learn's metric of that name (or by a function)."""
     require_memory(
         24.0 * len(X) * len(Y),
         what=f"metric={metric!r} with {len(X)} x {len(Y)} points",
         remedy="use {metric='sqeuclidean'} or {metric='cosine'}, which need no such matrix",
     )
     try:
-        return np.asarray(pairwise_distances(X, Y, metric=metric), dtype=np.float64)
+        return np.asarray(pairwise_distances(X, Y, metric=metric, **params or {}), dtype=np.float64)
     except (ValueError, TypeError) as error:
         known = sorted({*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"})
-        unknown = metric not in known and metric not in dir(scipy_distances)
+        unknown = not callable(metric) and metric not in {*known, *dir(scipy_distances)}
         raise InvalidInputError(
             f"{metric!r} {'is not known' if unknown else f'does not work here ({error})'}",
             parameter="metric",

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, issparse
 from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag
-from sparrot.errors import InvalidInputError, counted
+from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
 from sparrot.io import listed_keys, writing_anndata
 
 WIDE = 50  # columns above which scanpy takes as many principal components by default
@@ -74,18 +74,47 @@ def put_layout(
         adata.uns[key_added or name] = {"params": params}
 
 
-def get_start(adata: Any, init_pos: Any) -> Any:
-    """Where a layout starts: what `sparrot.umap_layout` takes, or a key of `obsm`."""
+def get_start(adata: Any, init_pos: Any, seed: int) -> Any:
+    """Where a layout starts: what `sparrot.umap_layout` takes, a key of `obsm`, or `"paga"`."""
     if not isinstance(init_pos, str) or init_pos in ("spectral", "random"):
         return init_pos
-    if init_pos not in adata.obsm:
+    if init_pos in adata.obsm:
+        return adata.obsm[init_pos]
+    if init_pos == "paga":
+        return _around_groups(adata, seed)
+    raise InvalidInputError(
+        f"must be 'spectral', 'random', 'paga', an array or a key of obsm ({listed_keys(adata.obsm)}), "
+        f"got {init_pos!r}",
+        parameter="init_pos",
+        value=init_pos,
+    )
+
+
+def _around_groups(adata: Any, seed: int) -> FloatArray:
+    """Every cell at random around its group of `sc.tl.paga`, as in scanpy.
+
+    It is within half the way to the group that its own is best connected with, in each coordinate.
+    """
+    paga = adata.uns.get("paga", {})
+    if "pos" not in paga:
         raise InvalidInputError(
-            "must be 'spectral', 'random', an array or a key of obsm "
-            f"({listed_keys(adata.obsm)}), got {init_pos!r}",
+            "is 'paga', and uns['paga']['pos'] is not there",
             parameter="init_pos",
-            value=init_pos,
+            value="paga",
+            remedy="run sc.tl.paga and sc.pl.paga first, which finds positions of the groups",
         )
-    return adata.obsm[init_pos]
+    at, groups = np.asarray(paga["pos"]), adata.obs[paga["groups"]].cat.codes.to_numpy()
+    if groups.min() < 0 or groups.max() >= len(at):
+        raise InvalidInputError(
+            f"is 'paga', and not every cell has a group in obs[{paga['groups']!r}] with a position",
+            parameter="init_pos",
+            value="paga",
+            remedy="run sc.tl.paga and sc.pl.paga anew",
+        )
+    connected = paga["connectivities"].toarray()
+    best = connected.argmax(axis=1)
+    way = np.where(connected.any(axis=1)[:, None], at - at[best], 0)
+    return at[groups] + (np.random.default_rng(seed).random((len(groups), 2)) - 0.5) * way[groups]
 
 
 # Points
@@ -201,6 +230,14 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
         stored = in_memory(adata.obsm[key])
         _require_columns(stored, key, n_pcs)
     else:
+        warn(
+            AffinityWarning(
+                f"{_place(layer)} has {adata.n_vars} columns, and obsm[{key!r}] is not there: "
+                f"taking {wanted} principal components, which are computed now",
+                parameter="use_rep",
+                remedy=["run sc.pp.pca first", "take all columns by {use_rep='X'}"],
+            )
+        )
         computed = _pca(adata, wanted, layer, key)
         stored = computed["obsm"][key]
     points = stored[:, :wanted]

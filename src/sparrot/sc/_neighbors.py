@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
-from sparrot._types import PointArray
-from sparrot._validation import as_array, as_choice, as_flag, as_neighbors, as_points
+from sparrot._types import FloatArray, PointArray
+from sparrot._validation import (
+    as_array,
+    as_choice,
+    as_flag,
+    as_neighbors,
+    as_points,
+    require_transformer,
+)
 from sparrot.affinity import (
     KINDS,
     Affinity,
@@ -20,6 +29,7 @@ from sparrot.affinity import (
     kinds,
     with_defaults,
 )
+from sparrot.cost import distances_between
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError
 from sparrot.io import (
@@ -31,45 +41,38 @@ from sparrot.io import (
     put_graph,
 )
 from sparrot.ot import neighbor_graph
-from sparrot.sc._anndata import as_anndata, as_writable, choose_points
+from sparrot.sc._anndata import Representation, as_anndata, as_writable, choose_points
 
 LOG = logging.getLogger(__name__)
-_ONLY_IN_SCANPY = {  # arguments of sc.pp.neighbors: why there is no such thing here, what to do
-    "random_state": ("nothing in it is random", "leave it out"),
-    "method": ("the graph is an affinity of optimal transport", "choose one by {kind}"),
-    "knn": (
-        "the number of neighbors is an effective one, of weights that differ",
-        "choose it for every cell by {n_neighbors}, or on average by {perplexity}",
-    ),
-    "transformer": (
-        "the search is exact by default",
-        ["leave it out", "pass {search='approximate'} and the transformer as {neighbors}"],
-    ),
-    "metric_kwds": (
-        "the metric is chosen by name",
-        "pass distances of your own to {sparrot.qot} with {metric='precomputed'}, and write the "
-        "affinity into an .h5ad file by {sparrot.save}",
-    ),
-}
+_METHODS = ("umap", "gauss", "jaccard")  # of scanpy, which make weights of distances
 
 
 def neighbors(
     adata: Any,
     n_neighbors: int | None = None,
+    n_pcs: int | None = None,
     *,
     perplexity: float | None = None,
     eps: float | str | None = None,
     min_neighbors: Any = "auto",
     kind: str = "qot",
-    metric: str = "euclidean",
+    metric: Any = "euclidean",
+    metric_kwds: Mapping[str, Any] | None = None,
+    distances: Any = None,
     use_rep: str | None = None,
-    n_pcs: int | None = None,
     layer: str | None = None,
+    transformer: Any = None,
+    knn: bool = True,
+    method: str | None = None,
+    random_state: Any = 0,
+    rng: Any = None,
     key_added: str | None = None,
     copy: bool = False,
     **options: Any,
 ) -> Any:
     """Build the QOT graph of the cells, in place of `sc.pp.neighbors`.
+
+    It takes every argument of `sc.pp.neighbors`, of scanpy 1.10 and later.
 
     Parameters
     ----------
@@ -90,14 +93,28 @@ def neighbors(
     kind : `"qot"`, `"eot"` (entries below 1e-3 / n are dropped, unless `drop` says otherwise) or
         `"tsallis"`.
     metric : `"euclidean"` (whose cost is half the squared distance), `"cosine"`, or, with an n x n
-        matrix in memory, any distance of scikit-learn.
+        matrix in memory, any distance of scikit-learn or a function of two points.
+    metric_kwds : further arguments of the metric, such as `{"p": 3}` of `"minkowski"`; needs the
+        n x n matrix too.
+    distances : an n x n array of distances, instead of points. `metric` is what they are: of
+        Euclidean ones the cost is half the square, of all others the distance itself.
     use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
-        principal components, computed if absent. PCA changes how noise enters the distances, and
-        where noise varies between cells that costs robustness: the log (level INFO) reminds you.
+        principal components, computed if absent, with a warning. PCA changes how noise enters the
+        distances, and where noise varies between cells that costs robustness: the log (level INFO)
+        reminds you.
     n_pcs : number of principal components; 0 for none. If X has at most 50 columns they are taken
         as they are, as in scanpy, and a warning is logged.
     layer : use this layer in place of X. Scanpy's `params` cannot name a layer: `sc.tl.ingest`
         would search X.
+    transformer : for large data: an object with the interface of
+        `sklearn.neighbors.KNeighborsTransformer`, among whose neighbors the plan is sought, as with
+        `search="approximate"` (its certificate says what that missed); it should find about three
+        times `n_neighbors`. `"pynndescent"` for that of `sparrot.qot`, `"sklearn"` or None for an
+        exact search.
+    knn : True. There is no hard threshold to switch off: `kind="eot"` has weights between all.
+    method : another word for `kind`; `params["method"]` says which it was. Those of scanpy make
+        weights of distances, and are refused.
+    random_state, rng : nothing here is random: any seed gives the same graph.
     key_added : write under this key, and not as the default graph. `"neighbors"` is the default
         graph, for which scanpy's tools know only the default names.
     copy : return a changed copy, in memory, instead of changing adata.
@@ -135,10 +152,12 @@ def neighbors(
     >>> adata.uns["neighbors"]["params"]["min_neighbors"]
     5.0
     """
-    _require_known(options)
+    options |= _in_our_words(options, knn, method, transformer, n_neighbors)
+    kind, n_neighbors = options.pop("kind", kind), options.pop("n_neighbors", n_neighbors)
+    metric = "euclidean" if metric is None else metric
     adata = as_writable(adata, copy)
-    kind, cost = as_choice(kind, "kind", kinds(transport=True)), _as_cost(metric)
-    given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors, "metric": cost}
+    kind = as_choice(kind, "kind", kinds(transport=True))
+    given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
     n = adata.n_obs
     is_scale = (  # for every cell, and not for the distances alone
         "n_neighbors" in KINDS[kind].scales
@@ -149,17 +168,23 @@ def neighbors(
     count = _as_count(n_neighbors, n, is_scale)
     if is_scale:
         given["n_neighbors"] = min(count, n - 1)  # of two cells, each counts itself as the second
-    arguments = with_defaults(kind, n, given | options) | options
-    chosen = choose_points(adata, use_rep, n_pcs, layer)
-    points = as_points(as_array(chosen.points, chosen.place))
-    W, distances = _build_graph(points, kind, count - 1, arguments)
-    params = {"n_neighbors": count, "method": kind, "metric": distance_named(cost)}
-    params |= {"random_state": 0}
+    place = {"use_rep": use_rep, "n_pcs": n_pcs, "layer": layer}
+    if distances is None:
+        chosen, cells = _cells(adata, metric, metric_kwds or {}, **place)
+    else:
+        chosen, cells = None, _given_distances(distances, n, metric, metric_kwds, place)
+    arguments = with_defaults(kind, n, given | {"metric": cells.cost} | options) | options
+    W, nearest = _build_graph(cells, kind, count - 1, arguments)
+    params = {"n_neighbors": count, "method": kind, "metric": cells.metric}
+    params |= {"metric_kwds": dict(metric_kwds)} if metric_kwds else {}
+    params |= {"random_state": int(random_state) if isinstance(random_state, Integral) else 0}
     params |= {name: arguments[name] for name in ("perplexity", "eps") if name in arguments}
     if W.min_neighbors is not None and np.ptp(W.min_neighbors) == 0:
         params["min_neighbors"] = float(W.min_neighbors[0])
-    chosen.put_computed(adata)
-    put_graph(adata, W, distances, GraphKeys(key_added or DEFAULT_KEY), params | chosen.params)
+    if chosen is not None:
+        chosen.put_computed(adata)
+        params |= chosen.params
+    put_graph(adata, W, nearest, GraphKeys(key_added or DEFAULT_KEY), params)
     return adata if copy else None
 
 
@@ -182,17 +207,26 @@ def affinity(adata: Any, key: str | None = None) -> Affinity:
     return get_affinity(as_anndata(adata), key)
 
 
-def _require_known(options: dict[str, Any]) -> None:
-    """Refuse what scanpy takes, or the functions of sparrot, and this one does not."""
-    for name in options:
-        if name in _ONLY_IN_SCANPY:
-            why, remedy = _ONLY_IN_SCANPY[name]
-            raise InvalidInputError(
-                f"is not an argument of sparrot.sc.neighbors: {why}",
-                parameter=name,
-                value=options[name],
-                remedy=remedy,
-            )
+def _in_our_words(
+    options: dict[str, Any], knn: Any, method: Any, transformer: Any, n_neighbors: Any
+) -> dict[str, Any]:
+    """What arguments of scanpy mean for `sparrot.qot`; what they cannot mean is refused."""
+    if not as_flag(knn, "knn"):
+        raise InvalidInputError(
+            "must be True, got False: the weights are those of optimal transport, and no threshold "
+            "cuts them off",
+            parameter="knn",
+            value=knn,
+            remedy="for a graph of all pairs take {kind='eot'} with {drop=None}",
+        )
+    if method in _METHODS:
+        raise InvalidInputError(
+            f"is {method!r}, by which scanpy makes weights of distances, and here they are those "
+            "of optimal transport",
+            parameter="method",
+            value=method,
+            remedy=["leave it out", "call sc.pp.neighbors"],
+        )
     if not as_flag(options.get("hollow", True), "hollow"):
         raise InvalidInputError(
             "must be True, got False: cells would have an affinity to themselves, and a graph of "
@@ -201,6 +235,16 @@ def _require_known(options: dict[str, Any]) -> None:
             value=False,
             remedy=["leave it out", "keep such an affinity with {sparrot.save}"],
         )
+    meant: dict[str, Any] = {} if method is None else {"kind": method}
+    if transformer is None or transformer == "sklearn":
+        return meant
+    if isinstance(transformer, str):
+        as_choice(transformer, "transformer", ("pynndescent", "sklearn"))
+        return meant | {"search": "approximate"}
+    require_transformer(transformer)
+    if n_neighbors is None and "n_neighbors" in transformer.get_params():
+        meant["n_neighbors"] = transformer.get_params()["n_neighbors"]
+    return meant | {"search": "approximate", "neighbors": transformer}
 
 
 def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
@@ -227,26 +271,86 @@ def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
     return half
 
 
-def _as_cost(metric: Any) -> str:
-    """The cost that belongs to a distance of scanpy."""
-    if not isinstance(metric, str) or metric in ("precomputed", "kernel"):
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """What stands for the cells: points, or distances between them.
+
+    Attributes
+    ----------
+    X : (n, p) points, or the n x n matrix of their costs.
+    cost : the `metric` of `sparrot.qot` for these.
+    metric : the distance, by the name that `params` holds.
+    D : (n, n) distances, where they are not those of points.
+    """
+
+    X: PointArray
+    cost: str
+    metric: str
+    D: FloatArray | None = None
+
+
+def _cells(
+    adata: Any, metric: Any, metric_kwds: Mapping[str, Any], **place: Any
+) -> tuple[Representation, _Cells]:
+    """The points that were chosen, or their distances where the metric is more than a name."""
+    if not callable(metric) and (
+        not isinstance(metric, str) or metric in ("precomputed", "kernel")
+    ):
         raise InvalidInputError(
             f"must be a distance between points, got {metric!r}",
             parameter="metric",
             value=metric,
-            remedy="write the affinity of {sparrot.qot} into the file by {sparrot.save}",
+            remedy="pass an n x n array by {distances}",
         )
-    return cost_named(metric)
+    chosen = choose_points(adata, **place)
+    points = as_points(as_array(chosen.points, chosen.place))
+    if isinstance(metric, str) and not metric_kwds:
+        cost = cost_named(metric)
+        return chosen, _Cells(points, cost, distance_named(cost))
+    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "function")
+    D = distances_between(points, points, metric, metric_kwds)
+    return chosen, _of_distances((D + D.T) / 2, name)
+
+
+def _given_distances(
+    distances: Any, n: int, metric: Any, metric_kwds: Any, place: dict[str, Any]
+) -> _Cells:
+    """The distances that stand for n cells; nothing about points may be given as well."""
+    about_points = place | {"metric_kwds": metric_kwds}
+    for name, value in about_points.items():
+        if value:
+            raise InvalidInputError(
+                "is about points, and distances were given",
+                parameter=name,
+                value=value,
+                remedy=[f"leave out {{{name}}}", "leave out {distances}"],
+            )
+    D = None if issparse(distances) else as_points(distances, "precomputed", "distances")
+    if D is None or D.shape != (n, n) or not isinstance(metric, str):
+        shape = getattr(distances, "shape", None)
+        raise InvalidInputError(
+            f"must be a dense {n} x {n} array, with a metric that has a name, got a "
+            f"{type(distances).__name__} of shape {shape} and {metric!r}",
+            parameter="distances",
+            value=shape,
+            remedy="of a graph of neighbors only, give the {transformer} that found them",
+        )
+    return _of_distances(np.asarray(D, dtype=np.float64), metric)
+
+
+def _of_distances(D: FloatArray, metric: str) -> _Cells:
+    """Cells by their distances, of which the cost is made."""
+    return _Cells(D**2 / 2 if metric == "euclidean" else D, "precomputed", metric, D)
 
 
 def _build_graph(
-    X: PointArray, kind: str, k: int, arguments: dict[str, Any]
+    cells: _Cells, kind: str, k: int, arguments: dict[str, Any]
 ) -> tuple[Affinity, csr_matrix]:
-    """The affinity of some points, and the distances to the k nearest others of each.
+    """The affinity of the cells, and the distances to the k nearest others of each.
 
     Parameters
     ----------
-    X : (n, p) points.
+    cells : points, or their costs.
     kind : `"qot"`, `"eot"` or `"tsallis"`.
     k : how many distances.
     arguments : of the function of that name, `metric` among them. If they bring approximate
@@ -255,9 +359,10 @@ def _build_graph(
     search = _KeptSearch(arguments.get("neighbors"), arguments.get("n_jobs"))
     if arguments.get("search", "exact") != "exact" and search.is_transformer:
         arguments = arguments | {"neighbors": search}
-    affinity = KINDS[kind].function(X, **arguments)
-    metric, n_jobs = arguments["metric"], arguments.get("n_jobs")
-    return affinity, nearest_distances(X, k, metric, n_jobs, search.graph)
+    affinity = KINDS[kind].function(cells.X, **arguments)
+    X = cells.X if cells.D is None else cells.D
+    n_jobs = arguments.get("n_jobs")
+    return affinity, nearest_distances(X, k, cells.cost, n_jobs, search.graph)
 
 
 class _KeptSearch:

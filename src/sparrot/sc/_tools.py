@@ -176,7 +176,7 @@ def umap(
     maxiter : number of epochs; None for enough to sample every edge, within limits (see
         `sparrot.umap_layout`). Edges that are left out are logged.
     init_pos : `"spectral"` for the leading eigenvectors of the graph, `"random"`, a key of `obsm`,
-        or an array.
+        an array, or `"paga"` for cells around their groups where `sc.pl.paga` has put these.
     neighbors_key : the `key_added` of `neighbors`.
     key_added : write under this key instead of `X_umap` and `umap`.
     random_state : seed, an integer: it is stored unless it is 0.
@@ -207,7 +207,7 @@ def umap(
         min_dist=min_dist,
         spread=spread,
         n_epochs=maxiter,
-        init=get_start(adata, init_pos),
+        init=get_start(adata, init_pos, seed),
         random_state=seed,
         negative_sample_rate=negative_sample_rate,
         learning_rate=alpha,

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.manifold import SpectralEmbedding
@@ -12,14 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparrot
 from problems import points
-from sparrot.errors import InvalidInputError
-
-
-def expected_failures(estimator):
-    """Kernels and graphs have no rows for the new points of this check, and say so."""
-    if isinstance(estimator, (sparrot.QOT, sparrot.EOT, sparrot.Tsallis)):
-        return {}
-    return {"check_fit_idempotent": "there are no rows for new points"}
 
 
 @parametrize_with_checks(
@@ -28,13 +21,12 @@ def expected_failures(estimator):
         sparrot.QOT(metric="precomputed"),
         sparrot.EOT(),
         sparrot.Tsallis(),
-        sparrot.KNN(n_neighbors=1),
+        sparrot.KNN(),
         sparrot.Gaussian(),
         sparrot.Epanechnikov(),
         sparrot.GaussianL2(),
-        sparrot.MAGIC(n_neighbors=1),
-    ],
-    expected_failed_checks=expected_failures,
+        sparrot.MAGIC(),
+    ]
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -113,16 +105,41 @@ BASELINES = [
 
 
 @pytest.mark.parametrize("estimator", BASELINES)
-def test_baselines_have_rows_of_their_training_points_and_of_no_others(estimator):
+def test_baselines_have_rows_of_their_training_points_and_of_new_ones(estimator):
     X = points("gaussian", 60)
     model = clone(estimator).fit(X)
     W = sp.csr_array(model.affinity_).toarray()
     for rows in (slice(None), [7, 3], [5]):
         assert np.array_equal(sp.csr_array(model.transform(X[rows])).toarray(), W[rows])
-    with pytest.raises(
-        InvalidInputError, match=r"row \(1\) that is no training point, .* only; QOT"
-    ):
-        model.transform(X[:3] + np.array([[0], [1], [0]]))
+    new = X[:3] + 0.1 * X[3:6]
+    alone = sp.csr_array(model.transform(new)).toarray()
+    mixed = sp.csr_array(model.transform(np.vstack([X[9:10], new, X[4:5]]))).toarray()
+    assert np.allclose(mixed[1:4], alone, rtol=1e-12, atol=0)
+    assert np.array_equal(mixed[[0, 4]], W[[9, 4]])
+
+
+def test_rows_of_new_points_are_what_the_baselines_say_they_are():
+    X = points("gaussian", 60)
+    new = X[:3] + 0.1
+    D = cdist(new, X)
+    C, unit = D**2 / 2, sparrot.gaussian(X).mean_cost
+    assert np.allclose(sparrot.Gaussian(0.5).fit(X).transform(new), np.exp(-C / (0.5 * unit)))
+    rows = sparrot.Epanechnikov(0.7).fit(X).transform(new).toarray()
+    assert np.allclose(rows, np.maximum(1 - C / (0.7 * unit), 0))
+    rows = sparrot.KNN(5).fit(X).transform(new).toarray()
+    assert np.array_equal(rows, np.argsort(np.argsort(C, axis=1), axis=1) < 5)
+    model = sparrot.GaussianL2(0.5).fit(X)
+    rows, u = model.transform(new).toarray(), model.result_.potential
+    shift = np.exp(-C / (0.5 * unit)) + u - rows  # one number in each row, where it has weights
+    assert np.allclose(rows.sum(axis=1), 1)
+    assert all(np.ptp(s[w > 0]) < 1e-12 for s, w in zip(shift, rows, strict=True))
+    model = sparrot.MAGIC(4, max_neighbors=7).fit(X)
+    near = np.argsort(D, axis=1)[:, :7]
+    d = np.take_along_axis(D, near, axis=1)
+    weights = np.exp(-d / d[:, 3:4])
+    weights /= weights.sum(axis=1, keepdims=True)
+    expected = np.einsum("ik,ikj->ij", weights, model.affinity_.toarray()[near])
+    assert np.allclose(model.transform(new).toarray(), expected)
 
 
 @pytest.mark.parametrize("estimator", [sparrot.KNN(5), sparrot.Gaussian(), sparrot.GaussianL2()])

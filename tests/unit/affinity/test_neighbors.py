@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn import neighbors
 from sklearn.manifold import Isomap
+from sklearn.neighbors.tests import test_graph, test_neighbors, test_neighbors_pipeline
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -17,7 +18,7 @@ from sparrot.cost import MatrixCost, PointCost
 from sparrot.engine import Run
 
 
-@parametrize_with_checks([sparrot.KNeighborsTransformer(n_neighbors=2)])
+@parametrize_with_checks([sparrot.KNeighborsTransformer()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -70,6 +71,53 @@ def test_it_serves_a_pipeline_that_needs_a_graph():
         sparrot.KNeighborsTransformer(n_neighbors=8), Isomap(metric="precomputed", n_neighbors=8)
     )
     assert model.fit_transform(X).shape == (300, 2)
+
+
+OF_SCIKIT_LEARN = [
+    (module, name, {})
+    for module in (test_graph, test_neighbors_pipeline)
+    for name in dir(module)
+    if name.startswith("test_") and name != "test_graph_feature_names_out"
+] + [
+    (test_graph, "test_graph_feature_names_out", {"Klass": sparrot.KNeighborsTransformer}),
+    (test_neighbors, "test_pipeline_with_nearest_neighbors_transformer", {}),
+    (
+        test_neighbors,
+        "test_nan_euclidean_support",
+        {"Estimator": sparrot.KNeighborsTransformer, "params": {"n_neighbors": 2}},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "arguments"), OF_SCIKIT_LEARN, ids=[name for _, name, _ in OF_SCIKIT_LEARN]
+)
+def test_tests_of_scikit_learn_pass_with_it(monkeypatch, module, name, arguments):
+    place = neighbors if module is test_neighbors else module
+    monkeypatch.setattr(place, "KNeighborsTransformer", sparrot.KNeighborsTransformer)
+    getattr(module, name)(**arguments)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        {"p": 1},
+        {"p": 3},
+        {"metric": "seuclidean", "metric_params": {"V": np.arange(1.0, 6.0)}},
+        {"metric": lambda x, y: np.abs(x - y).max()},
+        {"algorithm": "kd_tree", "leaf_size": 5},
+    ],
+)
+def test_all_arguments_of_scikit_learn_mean_what_they_mean_there(metric):
+    X = points("gaussian", 60)[:, :5]
+    ours, theirs = (
+        module.KNeighborsTransformer(n_neighbors=4, **metric).fit(X)
+        for module in (sparrot, neighbors)
+    )
+    for Y in (X, X[:9] + 0.1):
+        A, B = ours.transform(Y), theirs.transform(Y)
+        assert np.array_equal(A.indices, B.indices)
+        np.testing.assert_allclose(A.data, B.data, rtol=1e-12, atol=1e-12)
 
 
 def test_too_many_neighbors_are_refused():

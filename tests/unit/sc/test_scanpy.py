@@ -1,3 +1,4 @@
+import inspect
 import logging
 import warnings
 from functools import partial
@@ -14,7 +15,9 @@ from sklearn.neighbors import KNeighborsTransformer
 import sparrot
 from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.io import _anndata
-from sparrot.sc import _neighbors
+from sparrot.layout._umap import UMAPLayout
+from sparrot.sc import _neighbors, _tools
+from sparrot.sc._anndata import get_start
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +161,8 @@ def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
     rng = np.random.default_rng(0)
     dense = rng.standard_normal((100, 80)) * (rng.random((100, 80)) < 0.3)
     adata = anndata.AnnData(sp.csr_matrix(dense))
-    with caplog.at_level(logging.INFO):
+    falls_back = pytest.warns(AffinityWarning, match="80 columns.* 50 principal .* use_rep='X'")
+    with caplog.at_level(logging.INFO), falls_back:
         sparrot.sc.neighbors(adata, perplexity=10)
     assert not [r for r in caplog.records if r.levelno > logging.INFO]
     assert "50 principal components" in caplog.text
@@ -472,9 +476,91 @@ def test_the_smallest_connected_eps_has_no_floor_of_its_own():
 
 
 def test_the_start_of_a_layout_is_named(done):
-    message = r"a key of obsm \('X_pca'\), got 'paga'"
+    message = r"a key of obsm \('X_pca'\), got 'X_draw'"
     with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.umap(done, init_pos="X_draw")
+    with pytest.raises(InvalidInputError, match=r"'paga', and uns.* is not there; run sc.tl.paga"):
         sparrot.sc.umap(done, init_pos="paga")
+
+
+def test_a_layout_starts_around_the_groups_of_paga(done, monkeypatch):
+    adata = done.copy()
+    sc.tl.paga(adata, "bulk_labels")
+    groups = adata.obs["bulk_labels"].cat.codes.to_numpy()
+    at = np.random.default_rng(0).random((groups.max() + 1, 2))
+    adata.uns["paga"]["pos"] = at
+    start = get_start(adata, "paga", seed=3)
+    best = adata.uns["paga"]["connectivities"].toarray().argmax(axis=1)
+    way = np.abs(at - at[best])[groups]
+    assert (np.abs(start - at[groups]) <= way / 2).all()
+    assert np.ptp(start[groups == 0], axis=0).min() > 0
+    assert np.array_equal(start, get_start(adata, "paga", seed=3))
+    stays = lambda W, k, init, **_: UMAPLayout(init, 0, 0, 0, 0.0)  # noqa: E731
+    monkeypatch.setattr(_tools, "umap_layout", stays)
+    sparrot.sc.umap(adata, init_pos="paga", random_state=3)
+    assert np.array_equal(adata.obsm["X_umap"], start.astype(np.float32))
+
+
+def test_every_argument_of_scanpy_is_taken():
+    known = inspect.signature(sparrot.sc.neighbors).parameters
+    newest = ("distances", "rng")  # of scanpy 1.12
+    assert not {*inspect.signature(sc.pp.neighbors).parameters, *newest} - set(known)
+    assert list(known)[:3] == ["adata", "n_neighbors", "n_pcs"]  # which have a place
+
+
+def test_arguments_that_change_nothing_change_nothing():
+    a, b = cloud(), cloud()
+    sparrot.sc.neighbors(a, 10)
+    same = {"random_state": 7, "knn": True, "method": "qot", "transformer": "sklearn"}
+    sparrot.sc.neighbors(b, 10, 0, metric_kwds={}, rng=np.random.default_rng(1), **same)
+    assert (a.obsp["connectivities"] != b.obsp["connectivities"]).nnz == 0
+    assert b.uns["neighbors"]["params"] == a.uns["neighbors"]["params"] | {"random_state": 7}
+    sparrot.sc.neighbors(b, 10, method="eot")
+    assert b.uns["neighbors"]["params"]["method"] == "eot"
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "D"),
+    [
+        ("minkowski", {"metric_kwds": {"p": 3}}, {"metric": "minkowski", "p": 3}),
+        (lambda x, y: np.abs(x - y).sum(), {}, {"metric": "cityblock"}),
+    ],
+)
+def test_a_metric_may_have_arguments_or_be_a_function(tmp_path, metric, options, D):
+    adata = cloud(60)
+    D = cdist(adata.X, adata.X, **D)
+    sparrot.sc.neighbors(adata, 8, metric=metric, **options)
+    W = sparrot.qot(D, n_neighbors=8, metric="precomputed").matrix
+    assert np.abs(adata.obsp["connectivities"] - W).max() < 1e-6
+    np.fill_diagonal(D, np.inf)
+    near = adata.obsp["distances"].toarray()
+    assert np.allclose(np.sort(near, axis=1)[:, -7:], np.sort(D, axis=1)[:, :7])
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["neighbors"]["params"]["metric"]
+
+
+def test_distances_stand_for_points():
+    by_points, by_distances = cloud(), cloud()
+    D = cdist(by_points.X, by_points.X)
+    sparrot.sc.neighbors(by_points, 10)
+    sparrot.sc.neighbors(by_distances, 10, distances=D)
+    for key in ("connectivities", "distances"):
+        assert np.abs(by_points.obsp[key] - by_distances.obsp[key]).max() < 1e-6
+    sparrot.sc.neighbors(by_distances, 10, distances=D, metric="braycurtis")
+    W = sparrot.qot(D, n_neighbors=10, metric="precomputed").matrix
+    assert np.abs(by_distances.obsp["connectivities"] - W).max() < 1e-6
+
+
+def test_a_transformer_is_an_approximate_search():
+    ours, theirs = cloud(), cloud()
+    sparrot.sc.neighbors(ours, 10, transformer=sparrot.KNeighborsTransformer(n_neighbors=40))
+    sparrot.sc.neighbors(
+        theirs, 10, search="approximate", neighbors=KNeighborsTransformer(n_neighbors=40)
+    )
+    assert np.abs(theirs.obsp["connectivities"] - ours.obsp["connectivities"]).max() < 1e-9
+    assert not sparrot.sc.affinity(ours).certificate.exact
+    sparrot.sc.neighbors(ours, transformer=sparrot.KNeighborsTransformer(n_neighbors=12))
+    assert ours.uns["neighbors"]["params"]["n_neighbors"] == 12
 
 
 @pytest.mark.parametrize(
@@ -488,11 +574,15 @@ def test_the_start_of_a_layout_is_named(done):
         ({"perplexity": 10, "eps": 1}, "not both"),
         ({"metric": "precomputed"}, "metric must be a distance between points, got 'precomputed'"),
         ({"knn_": True}, "knn_ is no parameter of qot; it has eps, perplexity"),
-        ({"knn": True}, "knn is not .*: the number of neighbors is an effective one.* perple"),
-        ({"method": "umap"}, "method is not .*; choose one by kind"),
-        ({"transformer": None}, "transformer is not .* as neighbors"),
-        ({"metric_kwds": {}}, "metric_kwds is not .* metric='precomputed'"),
-        ({"random_state": 1}, "random_state is not .* random; leave it out"),
+        ({"knn": False}, "knn must be True, got False.* kind='eot' with drop=None"),
+        ({"method": "umap"}, "method is 'umap', by which.* leave it out, or call sc.pp.neighbors"),
+        ({"method": "best"}, "kind must be one of qot, eot, tsallis, got 'best'"),
+        ({"transformer": "rapids"}, "transformer must be one of pynndescent, sklearn"),
+        ({"transformer": 3}, "transformer such as sklearn"),
+        ({"metric": "minkowski", "metric_kwds": {"r": 1}}, "'minkowski' does not work here"),
+        ({"distances": np.eye(3)}, "distances must be a dense 120 x 120 array"),
+        ({"distances": sp.eye(120)}, "distances must be a dense 120 x 120 .* transformer"),
+        ({"distances": np.eye(120), "use_rep": "X"}, "use_rep is about points"),
         ({"hollow": False}, "affinity to themselves"),
     ],
 )
