@@ -8,14 +8,37 @@ to need it.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
 
+LOG = logging.getLogger(__name__)
 Array = Any  # numba infers the types; annotations here would only repeat the docstrings
 
 _CHUNK = 64  # columns tested at once by the vector unit
+
+
+class _FirstUse(event.Listener):
+    """Logs, once, that a kernel is compiled: it is why the first call takes seconds longer."""
+
+    def __init__(self) -> None:
+        self._is_told = False
+
+    def on_start(self, event: Any) -> None:
+        """A function of anybody is compiled."""
+        ours = event.data["dispatcher"].py_func.__module__ == __name__
+        if ours and not self._is_told:
+            self._is_told = True
+            LOG.info("compiling on first use: a few seconds, once on this machine")
+
+    def on_end(self, event: Any) -> None:
+        """It was compiled."""
+
+
+event.register("numba:compile", _FirstUse())  # type: ignore[no-untyped-call]
 
 
 @njit(nogil=True, cache=True)

@@ -214,6 +214,56 @@ def test_pieces_are_one_warning_with_the_same_remedies(command, tmp_path, capsys
     assert "components=" not in warning  # there is no such flag
 
 
+def test_the_largest_piece_is_mapped_and_one_warning_says_so(tmp_path, capsys):
+    source, target = tmp_path / "far.csv", tmp_path / "map.csv"
+    kinds = ["near"] * 90 + ["far"] * 3
+    rows = np.vstack([X, X[:3] + 1e3]).tolist()
+    lines = [",".join(map(str, [*row, kind])) for row, kind in zip(rows, kinds, strict=True)]
+    source.write_text("\n".join(["a,b,c,d,e,kind", *lines]))
+    figure = tmp_path / "map.png"
+    asked = ("embed", source, "--eps", 1e-4, "--min-neighbors", 2, "--label", "kind")
+    facts = told(capsys, *asked, "-o", target, "--plot", figure)
+    (warning,) = facts["warnings"]
+    assert "3 of 93 points are outside the largest of 2 components" in warning
+    Y = np.genfromtxt(target, delimiter=",", skip_header=1)
+    alone = sparrot.Eigenmaps(affinity="precomputed").fit_transform(
+        sparrot.load(
+            told(capsys, "affinity", *asked[1:], "-o", tmp_path / "a.npz")["written"][0]
+        ).matrix[:90, :90]
+    )
+    assert np.isnan(Y[90:]).all()
+    assert np.allclose(np.abs(Y[:90]), np.abs(alone), atol=1e-6)
+    assert figure.stat().st_size > 1000
+    assert not told(capsys, *asked, "--pieces", "each", "-o", target)["warnings"]
+    assert np.isfinite(np.genfromtxt(target, delimiter=",", skip_header=1)).all()
+
+
+def test_labels_color_figures_and_are_no_part_of_the_points(tmp_path, capsys, monkeypatch):
+    source, drawn = tmp_path / "kinds.csv", []
+    kinds = np.repeat(["a", "b", "c"], 30)
+    lines = [",".join(map(str, [*row, kind])) for row, kind in zip(X.tolist(), kinds, strict=True)]
+    source.write_text("\n".join(["v,w,x,y,z,kind", *lines]))
+    keep = lambda axes, path: (drawn.append(np.ravel(axes)[0]), path.write_text(""))  # noqa: E731
+    monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    figure = ("--eps", 20, "--plot", tmp_path / "a.png")
+    facts = told(capsys, "embed", source, "--label", "kind", *figure)
+    assert facts["warnings"] == []
+    assert [text.get_text() for text in drawn[0].get_legend().get_texts()] == ["a", "b", "c"]
+    assert drawn[0].get_xlabel() == "eigenvector 1"
+    told(capsys, "embed", source, "--method", "diffusion", *figure)
+    assert drawn[1].get_ylabel() == "diffusion component 2"
+    assert drawn[1].get_legend() is None
+    told(capsys, "affinity", source, "--label", "kind", *figure)
+    assert [text.get_text() for text in drawn[2].texts] == ["a", "b", "c"]
+    told(capsys, "affinity", source, *figure)
+    assert drawn[3].texts[0].get_text() == "cluster 0"
+    page = tmp_path / "page.html"
+    told(capsys, "report", source, "--label", "kind", "-o", page)
+    assert "sparrot.io.read_labels(" in page.read_text()
+    assert main(["affinity", str(source), "--label", "kind"]) == 0
+    assert "90 in 5 dimensions, without the labels kind" in capsys.readouterr().out
+
+
 def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):
     far, a = write_far_clusters(tmp_path / "far.npy"), tmp_path / "a.npz"
     assert told(capsys, "affinity", far, "--eps", 0.01, "-o", a)["components"] == 2

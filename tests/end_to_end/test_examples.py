@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 import sparrot
+from sparrot.cli import demo
+from sparrot.paper.demo import run_demo
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -46,6 +48,18 @@ def public_names():
             if getattr(sparrot, name, None) is not getattr(module, name)
         }
     return own
+
+
+def test_the_table_on_the_front_page_is_what_the_demo_prints():
+    printed = demo.table(run_demo().outcomes).splitlines()
+    shown = (ROOT / "README.md").read_text().splitlines()
+    first = shown.index(printed[0])
+    without_seconds = [
+        [line.rpartition(" ")[0].rstrip() for line in lines]
+        for lines in (printed, shown[first : first + len(printed)])
+    ]
+    assert without_seconds[0] == without_seconds[1]
+    assert len(printed) == 4
 
 
 @pytest.mark.filterwarnings("ignore")  # of packages that are not ours

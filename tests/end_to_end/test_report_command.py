@@ -50,7 +50,7 @@ def test_cells_come_with_their_names_columns_and_layouts(tmp_path):
     anndata = pytest.importorskip("anndata", reason="pip install 'sparrot[scanpy]'")
     pandas = pytest.importorskip("pandas")
     obs = pandas.DataFrame({"type": ["a<b", "c"] * 30}, index=[f"cell{i}" for i in range(60)])
-    data = anndata.AnnData(X=np.ones((60, 3)), obs=obs, obsm={"X_pca": X, "X_umap": X[:, :2]})
+    data = anndata.AnnData(X=np.ones((60, 51)), obs=obs, obsm={"X_pca": X, "X_umap": X[:, :2]})
     data.write_h5ad(tmp_path / "cells.h5ad")
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "cells.h5ad"), "-o", str(page)]) == 0

@@ -1,6 +1,7 @@
 """The report in a real browser: system Chromium, driven by Playwright."""
 
 import io
+import itertools
 import shutil
 
 import matplotlib.image
@@ -356,3 +357,19 @@ def test_a_hundred_thousand_points_follow_the_slider(large, color):
     assert took["draw"] < 50  # milliseconds
     assert took["input"] < 300
     assert took["frames"] >= 2  # in the third of a second that points travel for
+
+
+def test_ticks_are_round_numbers(page):
+    for chart in ("spectrum", "histogram"):
+        texts = page.locator(f"#{chart} svg text").all_text_contents()
+        numbers = [float(text.replace(",", "")) for text in texts if text[0].isdigit()]
+        assert len(numbers) >= 4, (chart, texts)
+        cut = next(k for k in range(1, len(numbers)) if numbers[k] <= numbers[k - 1])
+        for axis in (numbers[:cut], numbers[cut:]):
+            steps = {float(f"{b - a:.3g}") for a, b in itertools.pairwise(axis)}
+            assert len(steps) == 1, (chart, axis)
+            assert f"{steps.pop():e}"[0] in "125"
+    path = page.locator("#path svg text").all_text_contents()
+    assert all(
+        f"{float(text.replace(',', '')):e}"[0] in "125" for text in path if text[0].isdigit()
+    )

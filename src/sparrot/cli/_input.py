@@ -19,12 +19,12 @@ from sparrot.cli._options import OTHER_NAMES
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
-from sparrot.io import ending, holds_affinity, list_affinities, list_arrays
+from sparrot.io import default_array, ending, holds_affinity, list_affinities, list_arrays
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
 _MAKING = (*_QOT, "q", "drop", "checkpoint")  # about making an affinity
-_ABOUT_POINTS = ("array", "header", "names", "pca", "kind", *_MAKING)
+_ABOUT_POINTS = ("array", "header", "names", "label", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
 
@@ -37,11 +37,13 @@ class Source:
     path : the file.
     affinity : made from its points, or read from it.
     shape : of the points; None if the file was an affinity.
+    labels : of the points, if a column of them was named.
     """
 
     path: Path
     affinity: sparrot.Affinity
     shape: tuple[int, int] | None
+    labels: Any = None
 
 
 def read_affinity(
@@ -66,14 +68,25 @@ def read_affinity(
     points = read_points(options, session)
     _require_enough_points(options, points.shape[0])
     session.stage("affinity")
-    return Source(options.path, make_affinity(points, options, session, layout), points.shape)
+    affinity = make_affinity(points, options, session, layout)
+    return Source(options.path, affinity, points.shape, read_labels(options))
 
 
-def read_points(options: Namespace, session: Session, array: str | None = None) -> Any:
-    """The points in a file, reduced if that was asked for; `array` is the default for --array."""
-    session.stage(f"reading {options.path}")
+def read_labels(options: Namespace) -> Any:
+    """The labels of the points, if a column of them was named."""
+    if options.label is None:
+        return None
     text = {"header": options.header, "names": options.names}
-    points = sparrot.read_points(options.path, array=options.array or array, **text)
+    return sparrot.io.read_labels(options.path, options.label, **text)
+
+
+def read_points(options: Namespace, session: Session) -> Any:
+    """The points in a file, reduced if that was asked for; `options.array` then says which."""
+    session.stage(f"reading {options.path}")
+    if options.array is None and ending(options.path) == ".h5ad" and options.path.is_file():
+        options.array = default_array(options.path)
+    given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
+    points = sparrot.read_points(options.path, **given)
     if options.pca is None:
         return points
     if options.metric == "precomputed":

@@ -76,14 +76,14 @@ def add_command(commands: Any, name: str, help_: str, description: str, *example
     return parser
 
 
-def add_input(parser: Any, more: str = "", array: str = "X") -> None:
+def add_input(parser: Any, more: str = "") -> None:
     """The file, which array of it, and whether to reduce that."""
     parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {points()}{more}")
     parser.add_argument(
         "--array",
         metavar="NAME",
-        help=f"which array of a {either(formats_taking('array'))} file, as in obsm/X_pca "
-        f"(default: {array})",
+        help=f"which array of a {either(formats_taking('array'))} file, as in obsm/X_pca (default: "
+        "X; of a .h5ad file whose X has more than 50 columns obsm/X_pca, if it is there)",
     )
     add_text(parser)
     parser.add_argument(
@@ -96,7 +96,7 @@ def add_input(parser: Any, more: str = "", array: str = "X") -> None:
 
 
 def add_text(parser: Any) -> None:
-    """What the first line and column of a text file are."""
+    """What the first line and column of a text file are, and which column is no feature."""
     for flag, what in {"--header": "line is a header", "--names": "column is row names"}.items():
         parser.add_argument(
             flag,
@@ -104,6 +104,12 @@ def add_text(parser: Any) -> None:
             metavar="yes|no",
             help=f"whether the first {what}, of a text file (default: found out)",
         )
+    parser.add_argument(
+        "--label",
+        metavar="NAME",
+        help="a column of labels, of a table or of obs in a .h5ad file: it colors the figures, and "
+        "is no part of the points",
+    )
 
 
 def _yes_or_no(text: str) -> bool:

@@ -38,6 +38,7 @@ TABLES = formats_holding("table")
 RECORDS = formats_holding("record")
 FIGURES = (".png", ".pdf", ".svg")
 PAGES = (".html",)
+_MANY = 30  # different numbers: with more, they are no categories, as in a report
 _RESULTS = {AFFINITIES: "affinity", RECORDS: "record"}  # of which a format may say why not
 
 
@@ -125,6 +126,19 @@ def coordinates(Y: Any, name: str) -> Table:
     {'map_1': array([1., 0.]), 'map_2': array([0., 1.])}
     """
     return Table({f"{name}_{k}": y for k, y in enumerate(Y.T, 1)}, f"obsm/X_{name}")
+
+
+def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None) -> Any:
+    """Points with coordinates by these, in the colors of their labels, on axes with names."""
+    shown = np.isfinite(Y).all(axis=1)
+    color: dict[str, Any] = {}
+    if labels is not None:
+        labels = (labels if hasattr(labels, "dtype") else np.asarray(labels))[shown]
+        numbers = np.asarray(labels).dtype.kind in "iuf" and len(np.unique(labels)) > _MANY
+        color = {"values" if numbers else "labels": labels, "name": label}
+    ax = sparrot.plot.embedding(Y[shown], **color)
+    ax.set(xlabel=f"{name} 1", ylabel=f"{name} 2")
+    return ax
 
 
 def write_results(

@@ -99,7 +99,7 @@ class Session:
         elif not self.quiet:
             took = f"{seconds:.1f} s" + (f", peak memory {memory / 1e6:,.0f} MB" if memory else "")
             for name, text in (lines | {"took": took}).items():
-                print(f"{name:<12}{text}")
+                print(f"{name:<12}{text}".rstrip())
 
     def close(self) -> None:
         """Take the bar away, and give warnings and the log back."""
@@ -115,6 +115,9 @@ class Session:
         self._stack.callback(logger.removeHandler, handler)
         self._stack.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.ERROR if self.quiet else self._level)
+        compiling = logging.getLogger("sparrot._kernels")
+        self._stack.callback(compiling.setLevel, compiling.level)
+        compiling.setLevel(logging.ERROR if self.quiet else min(self._level, logging.INFO))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -27,7 +27,8 @@ def print_summary(
     affinity = source.affinity
     all_facts, all_lines = affinity_facts(affinity), affinity_lines(affinity)
     if source.shape is not None:
-        all_lines["points"] += whereabouts(affinity.metric, source.shape[1])
+        all_lines["points"] += whereabouts(affinity.metric, source.shape[1], options)
+        all_facts["array"] = options.array
         if "bandwidth" in KINDS[options.kind or "qot"].scales:  # which --eps has set
             eps = 1.0 if options.eps is None else options.eps
             all_facts |= {"eps": eps * affinity.mean_cost, "relative_eps": eps}
@@ -43,15 +44,23 @@ def _has_no_scale(affinity: sparrot.Affinity) -> bool:
     return affinity.eps is None or affinity.metric == "kernel"
 
 
-def whereabouts(metric: str, p: int) -> str:
-    """How points are given: in how many dimensions, or by a matrix of their costs.
+def whereabouts(metric: str, p: int, options: Namespace) -> str:
+    """How points are given: in how many dimensions, or by their costs; and which array that is.
 
     Examples
     --------
-    >>> whereabouts("cosine", 1000), whereabouts("precomputed", 200)
-    (' in 1,000 dimensions', ' by their costs')
+    >>> whereabouts("cosine", 50, Namespace(array="obsm/X_pca"))
+    ' in 50 dimensions, from obsm/X_pca'
+    >>> whereabouts("cosine", 3, Namespace(array=None, pca=3, label="kind"))
+    ' in 3 dimensions, principal components, without the labels kind'
     """
-    return " by their costs" if metric == "precomputed" else f" in {counted(p, 'dimension')}"
+    text = " by their costs" if metric == "precomputed" else f" in {counted(p, 'dimension')}"
+    if options.array is not None:
+        text += f", from {options.array}"
+    if getattr(options, "pca", None) is not None:
+        text += ", principal components"
+    is_column = getattr(options, "label", None) is not None and options.array is None
+    return text + (f", without the labels {options.label}" if is_column else "")
 
 
 def files_facts(options: Namespace) -> dict[str, Any]:
@@ -115,6 +124,7 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     if affinity.certificate is not None:
         has_floor = affinity.min_neighbors is not None
         lines["certificate"] = certificate_line(affinity.certificate, has_floor)
+        lines[""] = certificate_meaning(has_floor)
     return lines
 
 
@@ -158,18 +168,29 @@ def path_facts(summary: Summary) -> dict[str, Any]:
     }
 
 
-def path_lines(summary: Summary) -> dict[str, str]:
+def path_lines(summary: Summary, options: Namespace) -> dict[str, str]:
     """The same for people."""
-    facts = path_facts(summary)
+    facts, has_floor = path_facts(summary), summary.min_neighbors is not None
     return {
-        "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1])}",
+        "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1], options)}",
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
         "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
         "components": f"{facts['components']}",
-        "certificate": certificate_line(
-            summary.steps[summary.chosen].certificate, summary.min_neighbors is not None
-        ),
+        "certificate": certificate_line(summary.steps[summary.chosen].certificate, has_floor),
+        "": certificate_meaning(has_floor),
     }
+
+
+def certificate_meaning(has_floor: bool) -> str:
+    """What the numbers of a certificate are, in their order.
+
+    Examples
+    --------
+    >>> certificate_meaning(False)
+    '(largest errors of row sums and of pairs left out: all are zero at the optimum)'
+    """
+    floor = ", of the floor and its multipliers," if has_floor else ""
+    return f"(largest errors of row sums{floor} and of pairs left out: all are zero at the optimum)"
 
 
 def certificate_line(certificate: sparrot.Certificate, has_floor: bool) -> str:

@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     add_affinity(parser, symmetric=False)
     add_output(
         parser,
-        "heat map and perplexities",
+        "heat map, ordered by label or cluster, and perplexities",
         f"{targets('affinity')}; its matrix: {targets('matrix')}; entries i, j, weight: "
         f"{targets('entries')}",
     )
@@ -50,18 +50,21 @@ def run(options: Namespace, session: Session) -> None:
     check_targets(options, AFFINITIES)
     source = read_affinity(options, session, symmetric=False)
     session.stage("writing")
-    write_results(options, source.affinity, lambda: _draw(source.affinity))
+    write_results(options, source.affinity, lambda: _draw(source.affinity, source.labels))
     print_summary(session, source, options)
 
 
-def _draw(affinity: sparrot.Affinity) -> Any:
-    """Perplexities and, where it is symmetric, the matrix."""
+def _draw(affinity: sparrot.Affinity, labels: Any) -> Any:
+    """Perplexities and, where it is symmetric, the matrix by label, or by cluster."""
     from sparrot.plot._style import new_axes
 
     values = sparrot.perplexity(affinity.matrix)
     if affinity.kind in KINDS and not KINDS[affinity.kind].symmetric:
         return sparrot.plot.perplexity(values)
     axes = new_axes(n=2)
-    sparrot.plot.affinity(affinity, ax=axes[0])
+    if labels is None:
+        model = sparrot.SpectralClustering(affinity="precomputed", components="each")
+        labels = [f"cluster {k}" for k in model.fit(affinity).labels_]
+    sparrot.plot.affinity(affinity, labels, ax=axes[0])
     sparrot.plot.perplexity(values, ax=axes[1])
     return axes

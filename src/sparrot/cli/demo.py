@@ -37,7 +37,7 @@ def run(options: Namespace, session: Session) -> None:
     n, d = result.spiral.X.shape
     session.say(
         f"The paper's spiral: {n} points, {d} dimensions, noise that varies along the curve.\n\n"
-        f"{_table(result.outcomes)}\n\n"
+        f"{table(result.outcomes)}\n\n"
         "An angle of 0 is the clean curve; 1.57 is nothing in common. About QOT:\n"
     )
     with whole_file(target) as path:
@@ -57,7 +57,8 @@ def run(options: Namespace, session: Session) -> None:
     session.finish(facts, lines)
 
 
-def _table(outcomes: Any) -> str:
+def table(outcomes: Any) -> str:
+    """A line for each graph, below a heading; seconds are to build that graph alone."""
     lines = [f"{'graph':<10}{'parameter':<24}{'mean angle':>11}{'neighbors':>12}{'seconds':>9}"]
     lines += [
         f"{o.name:<10}{o.parameter:<24}{o.angle:>11.3f}{o.mean_neighbors:>12.1f}{o.seconds:>9.2f}"

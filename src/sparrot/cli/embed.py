@@ -17,7 +17,8 @@ def add_parser(commands: Any) -> None:
         commands,
         "embed",
         "coordinates by eigenvectors of the affinity",
-        "Laplacian eigenmaps or a diffusion map, of points or of an affinity.",
+        "Laplacian eigenmaps or a diffusion map, of points or of an affinity. Of a graph in\n"
+        "pieces the largest is mapped, and the other points have no coordinates.",
         "points.npy --components 3 -o coordinates.csv",
         "affinity.npz --method diffusion --time 3 -o coordinates.npy --plot picture.png",
     )
@@ -32,6 +33,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--time", dest="t", type=int, metavar="T", help="diffusion: steps of the walk (default: 1)"
     )
+    parser.add_argument(
+        "--pieces",
+        dest="components",
+        choices=("largest", "each"),
+        default="largest",
+        help="of a graph in pieces: map the largest as if it were alone (the default), or take the "
+        "leading eigenvectors of all, which tell little but the pieces",
+    )
     add_affinity(parser)
     add_output(parser, "scatter of the first two coordinates")
 
@@ -40,7 +49,7 @@ def run(options: Namespace, session: Session) -> None:
     """Embed, write, draw, and print the eigenvalues."""
     from sparrot.affinity import leave_pieces_to_caller
     from sparrot.cli._input import read_affinity
-    from sparrot.cli._output import TABLES, check_targets, coordinates, write_results
+    from sparrot.cli._output import TABLES, check_targets, coordinates, draw_layout, write_results
     from sparrot.cli._summary import print_summary
 
     check_targets(options, TABLES)
@@ -49,7 +58,9 @@ def run(options: Namespace, session: Session) -> None:
         source = read_affinity(options, session)
     session.stage("eigenvectors")
     Y = model.fit_transform(source.affinity)
-    write_results(options, coordinates(Y, options.method), lambda: sparrot.plot.embedding(Y))
+    name = {"eigenmaps": "eigenvector", "diffusion": "diffusion component"}[options.method]
+    table = coordinates(Y, options.method)
+    write_results(options, table, lambda: draw_layout(Y, name, source.labels, options.label))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}
     line = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
@@ -57,9 +68,10 @@ def run(options: Namespace, session: Session) -> None:
 
 
 def _model(options: Namespace) -> Any:
+    graph = {"affinity": "precomputed", "components": options.components}
     if options.method == "diffusion":
         t = 1 if options.t is None else options.t
-        return sparrot.DiffusionMap(options.n_components, t=t, affinity="precomputed")
+        return sparrot.DiffusionMap(options.n_components, t=t, **graph)
     if options.t is not None:
         raise InvalidInputError(
             "is for diffusion maps; eigenmaps have none",
@@ -67,4 +79,4 @@ def _model(options: Namespace) -> Any:
             value=options.t,
             remedy="take {method='diffusion'}",
         )
-    return sparrot.Eigenmaps(options.n_components, affinity="precomputed")
+    return sparrot.Eigenmaps(options.n_components, **graph)

@@ -55,9 +55,8 @@ def run(options: Namespace, session: Session) -> None:
         affinity = sparrot.load(path, key=options.key)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
-        facts = points_facts(
-            read_matrix(path, options.array, header=options.header, names=options.names)
-        )
+        given = {name: getattr(options, name) for name in ("header", "names", "label")}
+        facts = points_facts(read_matrix(path, options.array, **given))
         lines = _points_lines(facts)
     for name, found in {"arrays": arrays, "affinities": keys}.items():
         if found:

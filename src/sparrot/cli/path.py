@@ -59,7 +59,7 @@ def run(options: Namespace, session: Session) -> None:
     for warning in summary.steps[summary.chosen].warnings:
         session.warn(warning)
     facts = path_facts(summary) | {"chosen": summary.chosen, "steps": records}
-    lines = path_lines(summary) | _table(records, summary.chosen)
+    lines = path_lines(summary, options) | _table(records, summary.chosen)
     session.finish(files_facts(options) | facts, lines | files_lines(options))
 
 

@@ -22,10 +22,10 @@ def add_parser(commands: Any) -> None:
         "an interactive page about the affinity of a file of points",
         "One HTML page that needs no network: the embedding, colored by any column;\n"
         "a slider along eps; spectrum, neighbors, certificate and warnings.\n"
-        "Of a .h5ad file it takes obsm/X_pca where it is there, else X; columns from obs.",
+        "Columns are those of obs in a .h5ad file; of a table, the one that --label names.",
         "cells.h5ad --perplexity 30 -o report.html",
     )
-    add_input(parser, array="obsm/X_pca where it is there, else X")
+    add_input(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -40,20 +40,17 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Read points, summarize their affinity, write the page and print what is on it."""
-    from sparrot.cli._input import contents, read_points, summarize
+    from sparrot.cli._input import read_labels, read_points, summarize
     from sparrot.cli._output import PAGES, require_other_file, require_writable
     from sparrot.report import write_report
 
     path: Path = options.path
     require_writable(options.output, PAGES)
     require_other_file(options.output, path)
-    array = options.array
-    if array is None and ending(path) == ".h5ad" and path.is_file():
-        array = "obsm/X_pca" if "obsm/X_pca" in contents(path)[1] else "X"
-    X = read_points(options, session, array)
+    X = read_points(options, session)
     session.stage("reading columns")
-    given = {"array": array, "header": options.header, "names": options.names}
-    about = read_annotations(path, given, options.pca)
+    given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
+    about = read_annotations(path, given, options.pca, read_labels(options))
     session.stage("affinities along eps")
     summary = summarize(X, options, session)
     session.stage("writing the page")
@@ -69,7 +66,7 @@ def run(options: Namespace, session: Session) -> None:
     for warning in summary.steps[summary.chosen].warnings:
         session.warn(warning)
     facts = files_facts(options) | path_facts(summary)
-    session.finish(facts, path_lines(summary) | files_lines(options))
+    session.finish(facts, path_lines(summary, options) | files_lines(options))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +79,10 @@ class Annotations:
     layouts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_annotations(path: Path, given: Mapping[str, Any], pca: int | None = None) -> Annotations:
-    """Names, columns and flat layouts of a `.h5ad` file; of others, only how to read them."""
+def read_annotations(
+    path: Path, given: Mapping[str, Any], pca: int | None = None, labels: Any = None
+) -> Annotations:
+    """Names, columns and flat layouts of a `.h5ad` file; of others the labels, and how to read."""
     from sparrot.io import read_annotations as read_cells
 
     named = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
@@ -94,7 +93,11 @@ def read_annotations(path: Path, given: Mapping[str, Any], pca: int | None = Non
             f"X = PCA({pca}, random_state=0).fit_transform(X)",
         ]
     if ending(path) != ".h5ad":
-        return Annotations(load)
+        if labels is None:
+            return Annotations(load)
+        label = given["label"]
+        load.append(f"columns = {{{label!r}: sparrot.io.read_labels({str(path)!r}, {label!r})}}")
+        return Annotations(load, columns={label: labels})
     obs, layouts = read_cells(path)
     load += [
         "import anndata",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 from typing import Any
 
-import sparrot
 from sparrot._extras import load_extra
 from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
 from sparrot.cli._session import Session
@@ -32,7 +32,7 @@ def run(options: Namespace, session: Session) -> None:
     import numpy as np
 
     from sparrot.cli._input import read_affinity
-    from sparrot.cli._output import TABLES, check_targets, coordinates, write_results
+    from sparrot.cli._output import TABLES, check_targets, coordinates, draw_layout, write_results
     from sparrot.cli._summary import print_summary
     from sparrot.layout._tsne import tsne_layout
 
@@ -47,7 +47,8 @@ def run(options: Namespace, session: Session) -> None:
         n_jobs=options.n_jobs or 1,
     )
     Y = np.array(layout)
-    write_results(options, coordinates(Y, "tsne"), lambda: sparrot.plot.embedding(Y))
+    drawn = partial(draw_layout, Y, "t-SNE", source.labels, options.label)
+    write_results(options, coordinates(Y, "tsne"), drawn)
     divergence = float(layout.kl_divergence)
     facts = {"components_kept": Y.shape[1], "kl_divergence": divergence}
     print_summary(session, source, options, facts, {"t-SNE": f"KL divergence {divergence:.4g}"})

@@ -8,6 +8,7 @@ from ._affinities import (
 from ._anndata import (
     DEFAULT_KEY as DEFAULT_KEY,
     SCANPY_NEIGHBORS as SCANPY_NEIGHBORS,
+    SCANPY_WIDE as SCANPY_WIDE,
     GraphKeys as GraphKeys,
     get_affinity as get_affinity,
     get_connectivities as get_connectivities,
@@ -24,6 +25,7 @@ from ._formats import (
     formats_taking as formats_taking,
 )
 from ._h5ad import (
+    default_array as default_array,
     list_affinities as list_affinities,
     list_arrays as list_arrays,
     open_hdf5 as open_hdf5,
@@ -39,6 +41,7 @@ from ._numpy import (
 )
 from ._points import (
     Table as Table,
+    read_labels as read_labels,
     read_matrix as read_matrix,
     read_names as read_names,
     read_points as read_points,

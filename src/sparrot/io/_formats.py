@@ -29,13 +29,14 @@ class Format:
         `"entries"`, as a table.
     lacks : why not, for results where that is worth a word.
     keeps : whether results are added to what is in a file already.
-    options : the arguments of `read_points` that are for this format.
+    options : the arguments of `read_points` that are for this format; with `"label"` the module
+        has `read_column`.
     needs : a package that must be there, and the extra that brings it.
 
     Examples
     --------
     >>> FORMATS[".parquet"].options, FORMATS[".parquet"].holds
-    ((), ('table', 'record', 'entries'))
+    (('label',), ('table', 'record', 'entries'))
     """
 
     module: str
@@ -57,7 +58,7 @@ class Format:
 
 
 _LISTS = ("table", "record", "entries")
-_TEXT = Format("_text", names=True, holds=_LISTS, options=("header", "names"))
+_TEXT = Format("_text", names=True, holds=_LISTS, options=("header", "names", "label"))
 _MATRIX = Format("_matrix_market", holds=("table", "matrix"))
 FORMATS = {
     ".npy": Format(
@@ -73,13 +74,19 @@ FORMATS = {
     ".tsv": _TEXT,
     ".csv.gz": replace(_TEXT, holds=()),
     ".tsv.gz": replace(_TEXT, holds=()),
-    ".parquet": Format("_parquet", names=True, holds=_LISTS, needs=("pyarrow.parquet", "parquet")),
+    ".parquet": Format(
+        "_parquet",
+        names=True,
+        holds=_LISTS,
+        options=("label",),
+        needs=("pyarrow.parquet", "parquet"),
+    ),
     ".h5ad": Format(
         "_h5ad",
         names=True,
         holds=("table", "affinity"),
         keeps=True,
-        options=("array",),
+        options=("array", "label"),
         needs=("anndata", "scanpy"),
     ),
     ".mtx": _MATRIX,

@@ -23,6 +23,7 @@ from sparrot.errors import InvalidInputError, counted
 from sparrot.io._anndata import (
     RECORD,
     SCANPY_NEIGHBORS,
+    SCANPY_WIDE,
     GraphKeys,
     get_affinity,
     nearest_distances,
@@ -66,10 +67,15 @@ def open_hdf5(source: Path, what: str) -> Iterator[Any]:
 # Points
 
 
-def read_matrix(source: Path, array: str | None = None) -> Any:
-    """X, or the matrix at a place such as `"obsm/X_pca"`; columns of a table become a matrix."""
-    place = "X" if array is None else array
+def read_matrix(source: Path, array: str | None = None, label: str | None = None) -> Any:
+    """The matrix at a place such as `"obsm/X_pca"`, or at the default one.
+
+    Columns of a table become a matrix. The labels are in obs, and no points.
+    """
+    if label is not None:
+        read_column(source, label)
     with open_h5ad(source) as file:
+        place = _default_array(file) if array is None else array
         points: Any = _read(file[place]) if place in file else None
         if not hasattr(points, "shape"):
             found = ", ".join(_arrays(file)) or "no matrix"
@@ -81,6 +87,45 @@ def read_matrix(source: Path, array: str | None = None) -> Any:
                 remedy="name one of these",
             )
         return points.to_numpy() if hasattr(points, "to_numpy") else points
+
+
+def read_column(source: Path, label: str) -> Any:
+    """The column of labels in obs."""
+    obs = read_obs(source)
+    if label not in obs.columns:
+        raise InvalidInputError(
+            f"must be a column of obs in {source}, which has "
+            f"{', '.join(map(repr, obs.columns)) or 'none'}, got {label!r}",
+            parameter="label",
+            value=label,
+        )
+    return obs[label]
+
+
+def default_array(source: Path) -> str:
+    """Where the points of a file are if nobody says.
+
+    As in scanpy: X if it has at most 50 columns; else `obsm/X_pca`, if that is there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.h5ad"
+    >>> write_new_anndata(path, ["a", "b"])
+    >>> write_parts(path, {"obsm/X_pca": np.eye(2), "X": np.ones((2, 51))})
+    >>> default_array(path)
+    'obsm/X_pca'
+    """
+    with open_h5ad(source) as file:
+        return _default_array(file)
+
+
+def _default_array(file: Any) -> str:
+    if "obsm/X_pca" not in file:
+        return "X"
+    X = file.get("X")
+    shape = () if X is None else tuple(X.attrs.get("shape", getattr(X, "shape", ())))
+    return "X" if len(shape) == 2 and shape[1] <= SCANPY_WIDE else "obsm/X_pca"
 
 
 def list_arrays(source: Path) -> list[str]:

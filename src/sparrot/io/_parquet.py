@@ -11,6 +11,7 @@ import numpy as np
 from sparrot._extras import load_extra
 from sparrot._validation import refuse_broken
 from sparrot.errors import InvalidInputError
+from sparrot.io._text import features, require_column
 
 if TYPE_CHECKING:
     from sparrot.io._points import Table
@@ -25,8 +26,8 @@ _INDEX = {  # how pandas keeps an index without a name
 }
 
 
-def read_matrix(source: Path) -> Any:
-    """The columns of a table as a matrix, without those that pandas keeps as the index."""
+def read_matrix(source: Path, *, label: str | None = None) -> Any:
+    """The columns of a table as a matrix, without the index of pandas, text and labels."""
     with refuse_broken(source, _WHOLE):
         table = _read(source)
         columns = {
@@ -34,16 +35,29 @@ def read_matrix(source: Path) -> Any:
             for name in table.column_names
             if name not in _index_columns(table.schema)
         }
-    words = [name for name, column in columns.items() if column.dtype.kind not in "buif"]
-    if words or not columns:
+    words = [k for k, column in enumerate(columns.values()) if column.dtype.kind not in "buif"]
+    if len(words) == len(columns):
         raise InvalidInputError(
-            f"{source} must have columns of numbers, but "
-            + (f"these are not: {', '.join(words)}" if words else "has none"),
+            f"{source} must have columns of numbers, but has none",
             parameter="path",
             value=source,
-            remedy="drop what is no feature",
+            remedy="write numbers",
         )
-    return np.column_stack(list(columns.values()))
+    numbers = [k for k in range(len(columns)) if k not in words]
+    X = np.column_stack([list(columns.values())[k] for k in numbers])
+    filled = np.full((len(X), len(columns)), np.nan)
+    filled[:, numbers] = X
+    kept = features(source, list(columns), filled, words, label)
+    return X[:, [numbers.index(k) for k in kept]]
+
+
+def read_column(source: Path, label: str) -> list[Any]:
+    """The column of labels."""
+    with refuse_broken(source, _WHOLE):
+        table = _read(source)
+    require_column(source, table.column_names, label)
+    labels: list[Any] = table[label].to_pylist()
+    return labels
 
 
 def read_names(source: Path) -> list[str] | None:

@@ -25,6 +25,7 @@ def read_points(
     array: str | None = None,
     header: bool | None = None,
     names: bool | None = None,
+    label: str | None = None,
 ) -> Any:
     """Read points from a file, in the format that its ending names.
 
@@ -36,16 +37,20 @@ def read_points(
         * `.npz`: the matrix called `array`; without a name `X`, or the only matrix. A sparse matrix
           of `scipy.sparse.save_npz`, in any of its formats, is read as such;
         * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
-          column of row names. The first line is a header if it has words above numbers, or just
-          counts 0, 1, 2, ...; the first column is row names if it has words, or if the header has
-          no name for it. A warning says where that is in doubt;
-        * `.parquet`: all columns but the index must be numbers (extra `parquet`);
-        * `.h5ad`: `X`, or what `array` names: `"obsm/X_pca"`, `"layers/counts"` (extra `scanpy`);
+          column of row names; further columns of text are left out, with a warning. The first
+          line is a header if it has words above numbers, or just counts 0, 1, 2, ...; the first
+          column is row names if it has words, or if the header has no name for it. A warning says
+          where that is in doubt;
+        * `.parquet`: all columns of numbers but the index (extra `parquet`);
+        * `.h5ad`: what `array` names: `"X"`, `"obsm/X_pca"`, `"layers/counts"`; without a name `X`
+          if it has at most 50 columns, else `obsm/X_pca` where it is there, as in scanpy (extra
+          `scanpy`);
         * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
           columns, transpose those.
     array : which matrix, for `.npz` and `.h5ad`.
     header, names : for text: whether the first line is a header, and the first column row names;
         found out from all of the file if not given.
+    label : for tables: a column of labels, which is no part of the points.
 
     Returns
     -------
@@ -63,12 +68,13 @@ def read_points(
            [3., 4.]])
     """
     source = as_path(path)
-    points = _finite(read_matrix(source, array, header=header, names=names), source)
+    given = {"header": header, "names": names, "label": label}
+    points = _finite(read_matrix(source, array, **given), source)
     LOG.info("read %d points with %d features from %s", *points.shape, source)
     return points
 
 
-def read_matrix(source: Path, array: str | None = None, **text: bool | None) -> Any:
+def read_matrix(source: Path, array: str | None = None, **text: Any) -> Any:
     """The same, but its entries need not be finite.
 
     Examples
@@ -125,6 +131,29 @@ def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] |
         return None
     names = chosen.load().read_names(source, **_given(text, chosen, source))
     return None if names is None or names == [str(k) for k in range(len(names))] else names
+
+
+def read_labels(path: str | os.PathLike[str], label: str, **text: bool | None) -> Any:
+    """A column of labels: numbers if all are, else as they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/cells.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("height,kind,day\\n1,a,3\\n3,b,4\\n")
+    >>> read_labels(path, "kind"), read_labels(path, "day")
+    (['a', 'b'], array([3, 4]))
+    """
+    source = as_path(path)
+    chosen = FORMATS[ending(source)]
+    labels = chosen.load().read_column(source, label, **_given(text, chosen, source))
+    try:
+        numbers = np.asarray(labels, dtype=np.float64)
+    except (TypeError, ValueError):
+        return labels
+    whole = np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()
+    return numbers.astype(np.int64) if whole else numbers
 
 
 def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str, Any]:

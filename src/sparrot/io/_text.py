@@ -6,7 +6,7 @@ counts 0, 1, 2, ... (perhaps after a first field), as pandas names columns that 
 first column is row names if it has words, if the header has no name for it or names it beside mere
 counts (as pandas writes an index), or if the header is one field shorter than the rows (as R writes
 tables). The caller may say which it is. Where a file could be read in two ways, a
-warning tells which was taken.
+warning tells which was taken. Further columns of words are no features, nor is a column of labels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import csv
 import gzip
 import logging
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
@@ -31,21 +31,29 @@ if TYPE_CHECKING:
     from sparrot.io._points import Table
 
 LOG = logging.getLogger(__name__)
+_LABELS = 20  # different integers in a column that may be labels
+_LABEL_NAMES = {"label", "labels", "class", "target", "category", "cluster", "group", "y"}
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
 
 def read_matrix(
-    source: Path, *, header: bool | None = None, names: bool | None = None
+    source: Path,
+    *,
+    header: bool | None = None,
+    names: bool | None = None,
+    label: str | None = None,
 ) -> FloatArray:
-    """The numbers of a text file, without its header and row names; NaN where one is missing."""
+    """The numbers of a text file, without header, row names, text and labels; NaN if missing."""
     table = _read(source)
     layout = _decide(table, header, names)
     said = ("with" if found else "without" for found in (layout.header, layout.names))
     LOG.info("%s is read %s a header and %s row names", source, *said)
     X = table.below if layout.header else np.vstack([_values(table.first), table.below])
-    _require_numbers(table, layout, X)
+    words = _columns_of_words(table, layout, X)
     _warn_if_doubtful(table, layout, header, names)
-    return np.ascontiguousarray(X[:, int(layout.names) :])
+    first = int(layout.names)
+    kept = features(source, layout.columns[first:], X[:, first:], [c - first for c in words], label)
+    return np.ascontiguousarray(X[:, first:][:, kept])
 
 
 def read_names(
@@ -58,6 +66,71 @@ def read_names(
         return None
     with _opened(source) as file:
         return [row[0] for row in islice(_rows(file, table.delimiter), int(layout.header), None)]
+
+
+def read_column(
+    source: Path, label: str, *, header: bool | None = None, names: bool | None = None
+) -> list[str]:
+    """The fields of the column of labels."""
+    table = _read(source)
+    layout = _decide(table, header, names)
+    require_column(source, layout.columns[int(layout.names) :], label)
+    column = len(layout.columns) - 1 - layout.columns[::-1].index(label)
+    with _opened(source) as file:
+        rows = islice(_rows(file, table.delimiter), int(layout.header), None)
+        return [row[column] for row in rows]
+
+
+def features(
+    source: Path, names: Sequence[str], X: FloatArray, text: Sequence[int], label: str | None
+) -> list[int]:
+    """The columns of a table that are features: not those of words, and not the labels.
+
+    A warning names columns of words that nobody asked for, and a feature that looks like a label.
+    """
+    if label is not None:
+        require_column(source, names, label)
+    kept = [c for c in range(len(names)) if c not in text and names[c] != label]
+    left_out = [names[c] for c in text if names[c] != label]
+    if left_out:
+        columns = "columns" if len(left_out) > 1 else "column"
+        warn(
+            AffinityWarning(
+                f"{source}: left out the {columns} of text {', '.join(map(repr, left_out))}",
+                remedy=f"to color by it, give {{label={literal(repr(left_out[0]))}}}",
+            )
+        )
+    if label is None and kept and _looks_like_label(names, X, kept):
+        name = names[kept[-1]]
+        warn(
+            AffinityWarning(
+                f"{source}: the last column, {name!r}, has a few integers as labels do, and was "
+                "taken for a feature",
+                remedy=f"if it is a label, give {{label={literal(repr(name))}}}",
+            )
+        )
+    return kept
+
+
+def require_column(source: Path, names: Sequence[str], label: str) -> None:
+    """Raise if a table has no column of that name."""
+    if label not in names:
+        raise InvalidInputError(
+            f"must be a column of {source}, which has {', '.join(map(repr, names[:20]))}, got "
+            f"{label!r}",
+            parameter="label",
+            value=label,
+        )
+
+
+def _looks_like_label(names: Sequence[str], X: FloatArray, kept: list[int]) -> bool:
+    """Whether the last feature has few integers, and is called a label or alone in that."""
+    whole = (np.floor(X[:, kept]) == X[:, kept]).all(axis=0)
+    if len(kept) < 2 or not whole[-1]:
+        return False
+    found = len(np.unique(X[:, kept[-1]]))
+    few = 2 <= found <= min(_LABELS, len(X) // 5)
+    return few and (names[kept[-1]].strip().lower() in _LABEL_NAMES or not whole[:-1].any())
 
 
 def write_table(table: Table, target: Path) -> None:
@@ -221,27 +294,28 @@ def _just_counts(first: list[str]) -> bool:
     return len(first) > 1 and first == [str(k) for k in range(len(first))]
 
 
-def _require_numbers(table: _Table, layout: _Layout, X: FloatArray) -> None:
-    """Raise for words in the columns of features."""
+def _columns_of_words(table: _Table, layout: _Layout, X: FloatArray) -> list[int]:
+    """The columns of words; raises if there are no others, or for words among numbers."""
     found = {c: words for c, words in table.words.items() if c >= int(layout.names)}
     if not layout.header:
         for c, text in enumerate(table.first):
             if c >= int(layout.names) and _is_word(text):
                 found[c] = _Words(1 + (found[c].count if c in found else 0), -1, text)
-    if not found:
-        return
     where = "counted from 0 below the header" if layout.header else "counted from 0"
-    whole = [c for c, words in found.items() if 2 * words.count > len(X)]
-    if whole:
-        listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in sorted(whole)[:5])
+    whole = sorted(c for c, words in found.items() if 2 * words.count > len(X))
+    if whole and len(whole) == X.shape[1] - int(layout.names):
+        listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in whole[:5])
         raise _refusal(
             table.source,
-            f"must have numbers in all columns but the first, and these hold words: {listed}",
-            "drop what is no feature",
+            f"must have columns of numbers after the first, and these hold words: {listed}",
+            "write numbers",
             [found[c].text for c in whole] + (table.first if len(table.first) == 1 else []),
             table.delimiter,
         )
-    c = min(found, key=lambda c: found[c].row)
+    among_numbers = found.keys() - set(whole)
+    if not among_numbers:
+        return whole
+    c = min(among_numbers, key=lambda c: found[c].row)
     row = found[c].row + (0 if layout.header else 1)
     raise _refusal(
         table.source,

@@ -22,9 +22,8 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag
 from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
-from sparrot.io import listed_keys, writing_anndata
+from sparrot.io import SCANPY_WIDE, listed_keys, writing_anndata
 
-WIDE = 50  # columns above which scanpy takes as many principal components by default
 LOG = logging.getLogger(__name__)
 
 
@@ -83,8 +82,8 @@ def get_start(adata: Any, init_pos: Any, seed: int) -> Any:
     if init_pos == "paga":
         return _around_groups(adata, seed)
     raise InvalidInputError(
-        f"must be 'spectral', 'random', 'paga', an array or a key of obsm ({listed_keys(adata.obsm)}), "
-        f"got {init_pos!r}",
+        "must be 'spectral', 'random', 'paga', an array or a key of obsm "
+        f"({listed_keys(adata.obsm)}), got {init_pos!r}",
         parameter="init_pos",
         value=init_pos,
     )
@@ -164,7 +163,7 @@ def choose_points(
             parameter="layer",
             value=layer,
         )
-    if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= WIDE)):
+    if use_rep == "X" or (use_rep is None and (n_pcs == 0 or adata.n_vars <= SCANPY_WIDE)):
         params = {"use_rep": "X"} | ({} if layer is None else {"layer": layer})
         if n_pcs:
             LOG.warning(
@@ -224,7 +223,7 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
     """
     key = "X_pca" if layer is None else f"X_pca_{layer}"
     most = min(adata.n_vars, adata.n_obs) - 1
-    wanted = min(WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
+    wanted = min(SCANPY_WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
     computed: dict[str, dict[str, Any]] = {}
     if key in adata.obsm:
         stored = in_memory(adata.obsm[key])
@@ -232,8 +231,9 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
     else:
         warn(
             AffinityWarning(
-                f"{_place(layer)} has {adata.n_vars} columns, and obsm[{key!r}] is not there: "
-                f"taking {wanted} principal components, which are computed now",
+                f"is not given, {_place(layer)} has {adata.n_vars} columns, and obsm[{key!r}] is "
+                "not there. Falling back to preprocessing with `sc.pp.pca` and default params "
+                f"({wanted} components)",
                 parameter="use_rep",
                 remedy=["run sc.pp.pca first", "take all columns by {use_rep='X'}"],
             )

@@ -1,7 +1,9 @@
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
+from sparrot import _kernels
 from sparrot.cli import parse
 from sparrot.cli._session import Session
 from sparrot.errors import AffinityWarning
@@ -43,3 +45,16 @@ def test_quiet_keeps_warnings_and_prints_none(capsys):
         session.say("a result")
     assert session.warnings == ["names are not unique"]
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_first_kernel_that_is_compiled_is_told_once(capsys):
+    own, other = (
+        SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+        for function in (_kernels.find_hits.py_func, test_other_warnings_are_printed_and_kept)
+    )
+    for more, lines in (([], 1), (["-q"], 0)):
+        listener = _kernels._FirstUse()
+        with Session(parse(["info", "x.npy", *more])):
+            for event in (other, own, own):
+                listener.on_start(event)
+        assert capsys.readouterr().err.count("sparrot: compiling on first use") == lines

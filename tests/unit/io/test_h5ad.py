@@ -5,10 +5,12 @@ from pathlib import Path
 import anndata
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import sparrot
 from sparrot.errors import InvalidInputError
 from sparrot.io._h5ad import (
+    default_array,
     list_affinities,
     list_arrays,
     read_annotations,
@@ -93,3 +95,25 @@ def test_what_is_no_such_file_is_named(tmp_path, read):
     (tmp_path / "a.h5ad").write_bytes(b"hello")
     with pytest.raises(InvalidInputError, match=r"a\.h5ad is not a whole \.h5ad file"):
         read(tmp_path / "a.h5ad")
+
+
+@pytest.mark.parametrize(("columns", "place"), [(50, "X"), (51, "obsm/X_pca")])
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_points_are_where_scanpy_would_look_for_them(tmp_path, columns, place, form):
+    X, path = np.random.default_rng(0).standard_normal((60, 51)), tmp_path / "a.h5ad"
+    for obsm in ({"X_pca": X[:, :3]}, {}):
+        anndata.AnnData(form(X[:, :columns]), obsm=obsm).write_h5ad(path)
+        assert default_array(path) == (place if obsm else "X")
+        taken = sparrot.read_points(path)
+        assert taken.shape[1] == (3 if obsm and place != "X" else columns)
+
+
+def test_labels_are_columns_of_obs(tmp_path):
+    path = tmp_path / "a.h5ad"
+    anndata.AnnData(np.eye(4), obs={"kind": list("abab")}).write_h5ad(path)
+    assert list(sparrot.io.read_labels(path, "kind")) == list("abab")
+    assert sparrot.read_points(path, label="kind").shape == (4, 4)
+    with pytest.raises(
+        InvalidInputError, match=r"label must be a column of obs .* 'kind', got 'k'"
+    ):
+        sparrot.read_points(path, label="k")

@@ -25,6 +25,7 @@ def read(tmp_path):
             said = []
             patched.setattr("sparrot.io._text.warn", lambda warning: said.append(str(warning)))
             X = read_matrix(path, **options)
+        options.pop("label", None)
         return X.tolist(), read_names(path, **options), said
 
     return read_text
@@ -141,6 +142,51 @@ def test_what_pandas_writes_is_read(tmp_path, seed, header, index):
     assert read_names(tmp_path / "a.csv") == (names if index else None)
 
 
+def table(kinds):
+    return "h,w,kind\n" + "".join(f"{k}.5,{k * k}.25,{kind}\n" for k, kind in enumerate(kinds))
+
+
+def test_columns_of_text_are_left_out_with_one_line_that_names_them(read):
+    text = table("ab" * 6)
+    X, names, said = read(text)
+    assert np.shape(X) == (12, 2)
+    assert names is None
+    (line,) = said
+    assert line.endswith("left out the column of text 'kind'; to color by it, give label='kind'")
+    assert read(text, label="kind")[0] == X
+    assert read(text, label="kind")[2] == []
+    with pytest.raises(InvalidInputError, match="must have columns of numbers after the first"):
+        read("h,w\na,b\nc,d\n")
+    with pytest.raises(InvalidInputError, match="'x' at row 2, column 0, 'h'"):
+        read(table("ab" * 6).replace("2.5,", "x,"), names=False)
+
+
+def test_a_last_column_of_few_integers_is_remarked_on(read):
+    X, _, said = read(table([0, 1, 2] * 5))
+    assert np.shape(X) == (15, 3)
+    (line,) = said
+    assert "the last column, 'kind', has a few integers" in line
+    assert line.endswith("if it is a label, give label='kind'")
+    assert np.shape(read(table([0, 1, 2] * 5), label="kind")[0]) == (15, 2)
+    assert read(table([0, 1, 2] * 5), label="kind")[2] == []
+    assert read(table(range(15)))[2] == []  # too many
+    assert read(table([0.5, 1, 2] * 5))[2] == []  # no integers
+    pixels = "".join(f"{k % 3},{k % 4},{k % 2}\n" for k in range(20))
+    assert read(f"a,b,c\n{pixels}")[2] == []  # as all others have
+    assert "'class'" in read(f"a,b,class\n{pixels}")[2][0]
+
+
+def test_labels_are_read_as_numbers_where_they_are(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(table("ab" * 6))
+    assert sparrot.io.read_labels(path, "kind") == list("ab" * 6)
+    assert sparrot.io.read_labels(path, "w")[:2].tolist() == [0.25, 1.25]
+    path.write_text(table([0, 1, 2] * 4))
+    assert sparrot.io.read_labels(path, "kind").tolist() == [0, 1, 2] * 4
+    with pytest.raises(InvalidInputError, match=r"label must be a column of .* 'h', 'w', 'kind'"):
+        sparrot.io.read_labels(path, "color")
+
+
 def test_the_command_line_has_the_same_options(tmp_path, capsys):
     path = tmp_path / "a.csv"
     rows = "".join(f"c{k},{k},{k * k}\n" for k in range(12))
@@ -154,8 +200,8 @@ def test_the_command_line_has_the_same_options(tmp_path, capsys):
     target = tmp_path / "map.csv"
     assert main(["embed", str(path), "--header", "yes", "-q", "-o", str(target)]) == 0
     assert read_names(target) == [f"c{k}" for k in range(12)]
-    assert main(["embed", str(path), "--names", "no"]) == 2
-    assert "'cell'" in capsys.readouterr().err
+    assert main(["embed", str(path), "--names", "no"]) == 0
+    assert "left out the column of text '0'" in capsys.readouterr().err
 
 
 def test_warnings_point_at_the_line_of_the_user(tmp_path):

@@ -9,8 +9,30 @@ function svg(parent, tag, attributes, text) {
   return element;
 }
 
-// A chart with its two axes; x and y map numbers to places.
-function chart(id, [x0, x1], [y0, y1], { xTicks, yTicks, xName, log = [false, false] }) {
+// Round numbers from low to high, at most five: 1, 2 or 5 times a power of ten apart, or on a
+// logarithmic axis such numbers themselves, where there are two of them.
+function roundTicks(low, high, logarithmic = false, least = 0) {
+  if (!(high > low)) return [low];
+  for (const multiples of logarithmic ? [[1, 2, 5], [1]] : []) {
+    const round = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); e++) {
+      for (const m of multiples) round.push(Number(`${m}e${e}`));
+    }
+    const ticks = round.filter((t) => low <= t && t <= high);
+    if (ticks.length > 1 && (ticks.length <= 5 || multiples.length === 1)) return ticks;
+  }
+  const rough = Math.max((high - low) / 4, least);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((m) => m * power >= rough * (1 - 1e-9));
+  const ticks = [];
+  for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k++) {
+    ticks.push(Number((k * step).toPrecision(12)));
+  }
+  return ticks;
+}
+
+// A chart with its two axes; x and y map numbers to places. Ticks are `least` apart.
+function chart(id, [x0, x1], [y0, y1], { xName, log = [false, false], least = [0, 0] }) {
   const holder = document.getElementById(id);
   holder.replaceChildren();
   const root = svg(holder, "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
@@ -23,11 +45,11 @@ function chart(id, [x0, x1], [y0, y1], { xTicks, yTicks, xName, log = [false, fa
   svg(root, "path", {
     d: `M${LEFT},${TOP}V${HEIGHT - BOTTOM}H${WIDTH - 6}`, fill: "none", stroke: "#b8c0c8",
   });
-  xTicks.forEach((t, k) => {
-    const anchor = k === 0 ? "start" : k === xTicks.length - 1 ? "end" : "middle";
+  for (const t of roundTicks(x0, x1, log[0], least[0])) {
+    const anchor = x(t) < LEFT + 12 ? "start" : x(t) > WIDTH - 18 ? "end" : "middle";
     svg(root, "text", { x: x(t), y: HEIGHT - BOTTOM + 13, "text-anchor": anchor }, format(t));
-  });
-  for (const t of yTicks) {
+  }
+  for (const t of roundTicks(y0, y1, log[1], least[1])) {
     svg(root, "text", { x: LEFT - 5, y: y(t) + 4, "text-anchor": "end" }, format(t));
   }
   svg(root, "text", { x: (LEFT + WIDTH) / 2, y: HEIGHT - 3, "text-anchor": "middle" }, xName);
@@ -38,7 +60,7 @@ function drawSpectrum(step) {
   const values = step.eigenvalues;
   const [low, high] = [values.at(-1), values[0]];
   const { root, x, y } = chart("spectrum", [0.5, values.length + 0.5], [low, high], {
-    xTicks: [1, values.length], yTicks: [low, high], xName: "eigenvalue number",
+    xName: "eigenvalue number", least: [1, 0],
   });
   const drops = values.slice(1).map((value, k) => values[k] - value);
   const k = drops.indexOf(Math.max(...drops)) + 1;
@@ -61,7 +83,7 @@ function drawHistogram(step, limit) {
   for (const value of values) counts[Math.min(bins - 1, Math.floor((value / limit) * bins))]++;
   const most = Math.max(...counts);
   const { root, x, y } = chart("histogram", [0, limit], [0, most], {
-    xTicks: [0, limit / 2, limit], yTicks: [0, most], xName: "perplexity (effective neighbors)",
+    xName: "perplexity (effective neighbors)", least: [0, 1],
   });
   counts.forEach((count, k) => svg(root, "rect", {
     x: x((k * limit) / bins) + 0.5, width: x(limit / bins) - LEFT - 1, y: y(count),
@@ -75,8 +97,7 @@ function drawPath(steps, current) {
   const [low, middle, high] = [1, 2, 3].map(column);
   const ends = [Math.min(...low), Math.max(...high)];
   const { root, x, y } = chart("path", [eps[0], eps.at(-1)], ends, {
-    xTicks: [eps[0], eps.at(-1)], yTicks: ends, xName: "eps / mean cost: neighbors, median and 80 %",
-    log: [true, true],
+    xName: "eps / mean cost: neighbors, median and 80 %", log: [true, true],
   });
   const places = (values) => values.map((value, k) => `${x(eps[k])},${y(value)}`);
   const band = [...places(low), ...places(high).reverse()].join(" ");
