@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
 
-.PHONY: demo test fuzz lint bench docs clean
+.PHONY: demo test fuzz peers peers-cellrank peers-scvelo peers-squidpy lint bench docs clean
 
 demo: .venv/plot.done
 	$(BIN)/sparrot demo --output $(OUT)
@@ -16,6 +16,16 @@ test: .venv/test.done
 # Thousands of hostile cases, for FUZZ_SECONDS=600 from FUZZ_SEED=0; prints a table.
 fuzz: .venv/test.done
 	$(BIN)/python tests/hostile/fuzz.py
+
+# Scanpy's own tests with our graph, from a checkout of its source: make peers SCANPY=../scanpy
+peers: .venv/test.done
+	$(BIN)/python tests/peers/scanpy_tests.py $(SCANPY)
+
+# What runs on scanpy's graphs, on ours; each in an environment of its own, in .venv/peers.
+peers-cellrank peers-scvelo peers-squidpy: peers-%:
+	$(PYTHON) -m venv .venv/peers/$*
+	.venv/peers/$*/bin/python -m pip install --quiet --disable-pip-version-check '.[scanpy]' $*
+	.venv/peers/$*/bin/python -W ignore tests/peers/$*_*.py
 
 lint: .venv/lint.done
 	$(BIN)/ruff check .

@@ -34,10 +34,11 @@ from sparrot.affinity import (
     require_rows,
     to_record,
 )
-from sparrot.errors import InvalidInputError
+from sparrot.errors import AffinityWarning, InvalidInputError, warn
 
 DEFAULT_KEY = "neighbors"  # the key of scanpy's default graph
 RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
+SCANPY_WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
 SCANPY_NEIGHBORS = 15  # scanpy's default, which counts the cell itself
 
 
@@ -144,7 +145,26 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
         )
     if RECORD in entry:
         require_rows(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
+    elif GraphKeys(key).potential in adata.obs:
+        _announce_replaced(key)
     return adata.obsp[place]
+
+
+def _announce_replaced(key: str) -> None:
+    """Warn that another function has written its graph over ours, as scVelo's `pp.moments` may."""
+    warn(
+        AffinityWarning(
+            f"is {key!r}, where the graph of sparrot has been replaced by another; its potential "
+            f"is still in obs[{GraphKeys(key).potential!r}]",
+            parameter="neighbors_key",
+            value=key,
+            remedy=[
+                "run {sparrot.sc.neighbors} again (and scv.pp.moments with n_neighbors=None, which "
+                "takes the graph that is there)",
+                "delete the potential if that was meant",
+            ],
+        )
+    )
 
 
 def get_floors(adata: Any, neighbors_key: str | None) -> Any:

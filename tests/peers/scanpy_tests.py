@@ -1,0 +1,58 @@
+"""Scanpy's own tests of all that reads a graph, with `sparrot.sc.neighbors` for `sc.pp.neighbors`.
+
+    make peers SCANPY=path/to/scanpy
+
+takes a checkout of scanpy's source, of the version that is installed. The graph that comes with its
+test data is replaced by ours as well. What a test asks of numbers that belong to another graph we
+cannot give: `EXCEPTIONS` has these tests, each with the reason, and one that passes is an error.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import sparrot
+
+FILES = ("neighbors_key_added", "ingest", "embedding", "clustering", "embedding_density", "paga")
+EXCEPTIONS: dict[str, str] = {}  # beginning of a test's name: why it cannot pass
+
+
+class OurGraphs:
+    """Puts our graphs in the place of scanpy's, and expects the exceptions to fail."""
+
+    def pytest_sessionstart(self) -> None:
+        import scanpy as sc  # its tests want to be the first to import it
+
+        reduced = sc.datasets.pbmc68k_reduced
+
+        def with_our_graph() -> "sc.AnnData":
+            adata = reduced()
+            sparrot.sc.neighbors(adata, 15, use_rep="X_pca")
+            return adata
+
+        sc.pp.neighbors = sparrot.sc.neighbors
+        sc.datasets.pbmc68k_reduced = with_our_graph
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            for name, reason in EXCEPTIONS.items():
+                if item.name.startswith(name):
+                    item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+def main(checkout: Path, *options: str) -> int:
+    """Run the tests; returns what pytest does."""
+    os.chdir(checkout)
+    with tempfile.TemporaryDirectory() as folder:  # src/ itself would bring another scanpy
+        (Path(folder) / "testing").symlink_to(Path("src/testing").resolve())
+        sys.path.insert(0, folder)
+        files = [f"tests/test_{name}.py" for name in FILES]
+        quiet = ["-q", "-rxXf", "-p", "no:cacheprovider"]
+        return pytest.main([*files, *quiet, *options], [OurGraphs()])
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

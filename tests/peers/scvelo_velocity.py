@@ -1,0 +1,39 @@
+"""scVelo from moments to the velocity graph on our graph: `make peers-scvelo`."""
+
+import warnings
+
+import numpy as np
+import scvelo as scv
+
+import sparrot
+
+
+def main() -> None:
+    """Simulated cells; scVelo must neither replace our graph nor stumble over it."""
+    scv.settings.verbosity = 1
+    adata = scv.datasets.simulation(n_obs=300, n_vars=30, random_seed=0)
+    scv.pp.normalize_per_cell(adata)
+    for n_neighbors, asked in ((15, None), (30, 30)):
+        sparrot.sc.neighbors(adata, n_neighbors)
+        W = adata.obsp["connectivities"].copy()
+        scv.pp.moments(adata, n_neighbors=asked)
+        assert (adata.obsp["connectivities"] != W).nnz == 0
+        assert sparrot.sc.affinity(adata).certificate.violation == 0
+        scv.tl.velocity(adata, mode="stochastic")
+        scv.tl.velocity_graph(adata, show_progress_bar=False)
+        assert adata.uns["velocity_graph"].nnz > 0
+        assert np.isfinite(adata.layers["Ms"]).all()
+        print(
+            f"n_neighbors={n_neighbors}: velocity graph of {adata.uns['velocity_graph'].nnz} edges"
+        )
+    sparrot.sc.neighbors(adata, 15)
+    scv.pp.moments(adata, n_neighbors=30)  # more than there are: scVelo builds its own graph
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        sparrot.sc.diffmap(adata)
+    assert any("has been replaced" in str(warning.message) for warning in told)
+    print("a graph that scVelo replaced is told")
+
+
+if __name__ == "__main__":
+    main()
