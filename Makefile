@@ -22,9 +22,11 @@ peers: .venv/test.done
 	$(BIN)/python tests/peers/scanpy_tests.py $(SCANPY)
 
 # What runs on scanpy's graphs, on ours; each in an environment of its own, in .venv/peers.
+# scvelo 0.3.4 does not run with numpy 2.4.
+peers-scvelo: WITH := 'numpy<2.4'
 peers-cellrank peers-scvelo peers-squidpy: peers-%:
 	$(PYTHON) -m venv .venv/peers/$*
-	.venv/peers/$*/bin/python -m pip install --quiet --disable-pip-version-check '.[scanpy]' $*
+	.venv/peers/$*/bin/python -m pip install --quiet --disable-pip-version-check '.[scanpy]' $* $(WITH)
 	.venv/peers/$*/bin/python -W ignore tests/peers/$*_*.py
 
 lint: .venv/lint.done

@@ -332,7 +332,7 @@ def test_an_affinity_stays_the_input_when_coordinates_are_added_to_its_file(tmp_
     cells = tmp_path / "a.h5ad"
     sparrot.save(sparrot.qot(X, perplexity=10), cells)
     for _ in range(2):
-        facts = told(capsys, "embed", cells, "-o", cells)
+        facts = told(capsys, "embed", cells, "--pieces", "each", "-o", cells)
         assert facts["perplexity"] == pytest.approx(10, rel=0.01)
     assert told(capsys, "affinity", cells, "--array", "obsm/X_eigenmaps")["relative_eps"] == 1
 
@@ -363,13 +363,14 @@ def test_results_go_where_the_page_says(command, points, tmp_path, capsys):
 
 def test_embeddings_are_those_of_the_estimators(points, tmp_path, capsys):
     maps = {
-        "eigenmaps": sparrot.Eigenmaps(3),
-        "diffusion": sparrot.DiffusionMap(3, t=4),
+        "eigenmaps": sparrot.Eigenmaps(3, components="each"),
+        "diffusion": sparrot.DiffusionMap(3, t=4, components="each"),
     }
     for method, model in maps.items():
         more = ["--time", "4"] if method == "diffusion" else []
         output = tmp_path / "y.csv"
-        told(capsys, "embed", points, "--components", 3, "--method", method, *more, "-o", output)
+        more += ["--components", 3, "--pieces", "each"]
+        told(capsys, "embed", points, "--method", method, *more, "-o", output)
         assert np.array_equal(sparrot.read_points(output), model.fit_transform(X))
         assert output.read_text().startswith(f"{method}_1,{method}_2,{method}_3\n")
 

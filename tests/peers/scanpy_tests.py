@@ -50,7 +50,7 @@ def main(checkout: Path, *options: str) -> int:
         (Path(folder) / "testing").symlink_to(Path("src/testing").resolve())
         sys.path.insert(0, folder)
         files = [f"tests/test_{name}.py" for name in FILES]
-        quiet = ["-q", "-rxXf", "-p", "no:cacheprovider"]
+        quiet = ["-q", "-rxXfE", "-o", f"cache_dir={folder}/cache"]
         return pytest.main([*files, *quiet, *options], [OurGraphs()])
 
 

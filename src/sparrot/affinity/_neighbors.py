@@ -290,7 +290,14 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         try:
             super().fit(X)
         except ValueError as error:
-            raise InvalidInputError(" ".join(str(error).split())) from error
+            raise InvalidInputError(
+                " ".join(str(error).split()),
+                remedy="pass what sklearn.neighbors.KNeighborsTransformer takes",
+            ) from error
+        if self.n_samples_fit_ < 2:
+            raise InvalidInputError(
+                "has 1 sample, which has no neighbors", parameter="X", remedy="pass more"
+            )
         as_count(self.n_neighbors, "n_neighbors", self.n_samples_fit_ - (self.mode == "distance"))
         return self
 

@@ -38,8 +38,8 @@ def add_parser(commands: Any) -> None:
         dest="components",
         choices=("largest", "each"),
         default="largest",
-        help="of a graph in pieces: map the largest as if it were alone (the default), or take the "
-        "leading eigenvectors of all, which tell little but the pieces",
+        help="of a graph in pieces: map the largest, and leave the other points without "
+        "coordinates (the default), or map each on its own",
     )
     add_affinity(parser)
     add_output(parser, "scatter of the first two coordinates")

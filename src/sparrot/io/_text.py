@@ -302,7 +302,11 @@ def _columns_of_words(table: _Table, layout: _Layout, X: FloatArray) -> list[int
             if c >= int(layout.names) and _is_word(text):
                 found[c] = _Words(1 + (found[c].count if c in found else 0), -1, text)
     where = "counted from 0 below the header" if layout.header else "counted from 0"
-    whole = sorted(c for c, words in found.items() if 2 * words.count > len(X))
+    whole = sorted(
+        c
+        for c, words in found.items()
+        if 2 * words.count > len(X) and words.text.isprintable()  # or the file is broken
+    )
     if whole and len(whole) == X.shape[1] - int(layout.names):
         listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in whole[:5])
         raise _refusal(

@@ -155,6 +155,13 @@ def neighbors(
     options |= _in_our_words(options, knn, method, transformer, n_neighbors)
     kind, n_neighbors = options.pop("kind", kind), options.pop("n_neighbors", n_neighbors)
     metric = "euclidean" if metric is None else metric
+    metric_kwds = {} if metric_kwds is None else metric_kwds
+    if not isinstance(metric_kwds, Mapping):
+        raise InvalidInputError(
+            f"must be a dictionary, got {type(metric_kwds).__name__}",
+            parameter="metric_kwds",
+            remedy="pass something like {{'p': 3}}",
+        )
     adata = as_writable(adata, copy)
     kind = as_choice(kind, "kind", kinds(transport=True))
     given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
@@ -170,7 +177,7 @@ def neighbors(
         given["n_neighbors"] = min(count, n - 1)  # of two cells, each counts itself as the second
     place = {"use_rep": use_rep, "n_pcs": n_pcs, "layer": layer}
     if distances is None:
-        chosen, cells = _cells(adata, metric, metric_kwds or {}, **place)
+        chosen, cells = _cells(adata, metric, metric_kwds, **place)
     else:
         chosen, cells = None, _given_distances(distances, n, metric, metric_kwds, place)
     arguments = with_defaults(kind, n, given | {"metric": cells.cost} | options) | options
@@ -219,7 +226,7 @@ def _in_our_words(
             value=knn,
             remedy="for a graph of all pairs take {kind='eot'} with {drop=None}",
         )
-    if method in _METHODS:
+    if isinstance(method, str) and method in _METHODS:
         raise InvalidInputError(
             f"is {method!r}, by which scanpy makes weights of distances, and here they are those "
             "of optimal transport",
@@ -236,11 +243,11 @@ def _in_our_words(
             remedy=["leave it out", "keep such an affinity with {sparrot.save}"],
         )
     meant: dict[str, Any] = {} if method is None else {"kind": method}
-    if transformer is None or transformer == "sklearn":
+    if transformer is None:
         return meant
     if isinstance(transformer, str):
         as_choice(transformer, "transformer", ("pynndescent", "sklearn"))
-        return meant | {"search": "approximate"}
+        return meant if transformer == "sklearn" else meant | {"search": "approximate"}
     require_transformer(transformer)
     if n_neighbors is None and "n_neighbors" in transformer.get_params():
         meant["n_neighbors"] = transformer.get_params()["n_neighbors"]
@@ -318,7 +325,7 @@ def _given_distances(
     """The distances that stand for n cells; nothing about points may be given as well."""
     about_points = place | {"metric_kwds": metric_kwds}
     for name, value in about_points.items():
-        if value:
+        if isinstance(value, (str, int, Mapping)) and value:
             raise InvalidInputError(
                 "is about points, and distances were given",
                 parameter=name,

@@ -497,6 +497,7 @@ def test_a_layout_starts_around_the_groups_of_paga(done, monkeypatch):
     assert np.array_equal(start, get_start(adata, "paga", seed=3))
     stays = lambda W, k, init, **_: UMAPLayout(init, 0, 0, 0, 0.0)  # noqa: E731
     monkeypatch.setattr(_tools, "umap_layout", stays)
+    monkeypatch.setattr(_tools, "curve", lambda *_: (1.0, 1.0))  # which needs umap-learn
     sparrot.sc.umap(adata, init_pos="paga", random_state=3)
     assert np.array_equal(adata.obsm["X_umap"], start.astype(np.float32))
 
