@@ -54,6 +54,7 @@ from .geometry import (
 )
 from .io import (
     load as load,
+    read_labels as read_labels,
     read_points as read_points,
     save as save,
 )

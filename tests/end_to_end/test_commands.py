@@ -259,7 +259,7 @@ def test_labels_color_figures_and_are_no_part_of_the_points(tmp_path, capsys, mo
     assert drawn[3].texts[0].get_text() == "cluster 0"
     page = tmp_path / "page.html"
     told(capsys, "report", source, "--label", "kind", "-o", page)
-    assert "sparrot.io.read_labels(" in page.read_text()
+    assert "sparrot.read_labels(" in page.read_text()
     assert main(["affinity", str(source), "--label", "kind"]) == 0
     assert "90 in 5 dimensions, without the labels kind" in capsys.readouterr().out
 

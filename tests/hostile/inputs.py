@@ -108,6 +108,13 @@ def saved_points() -> Path:
 
 
 @cache
+def saved_table() -> Path:
+    path = folder() / "table.csv"
+    path.write_text("height,kind\n1,a\n2,b\n")
+    return path
+
+
+@cache
 def saved_affinity() -> Path:
     path = folder() / "affinity.npz"
     sparrot.save(good_affinity(), path)
@@ -181,6 +188,8 @@ GOOD: dict[str, Callable[[], Any]] = {
     "summary": good_summary,
     "adata": good_adata,
     "read_points.path": saved_points,
+    "read_labels.path": saved_table,
+    "label": lambda: "kind",
     "load.path": saved_affinity,
     "save.path": lambda: folder() / "saved.npz",
     "write_report.path": lambda: folder() / "report.html",

@@ -17,7 +17,15 @@ import pytest
 import sparrot
 
 FILES = ("neighbors_key_added", "ingest", "embedding", "clustering", "embedding_density", "paga")
-EXCEPTIONS: dict[str, str] = {}  # beginning of a test's name: why it cannot pass
+_IMAGE = "compares an image of the groups of scanpy's own graph"
+EXCEPTIONS = {  # beginning of a test's name: why it cannot pass
+    "test_ingest_map_embedding_umap": "asks for method='umap' by name, and our weights are not its",
+    "test_paga_plots[-paga]": _IMAGE,
+    "test_paga_plots[continuous": _IMAGE,
+    "test_paga_pie": _IMAGE,
+    "test_paga_path": _IMAGE,
+}
+ELSEWHERE = {"test_paga_compare": "reads a graph of scanpy that it fetches from the network"}
 
 
 class OurGraphs:
@@ -41,6 +49,8 @@ class OurGraphs:
             for name, reason in EXCEPTIONS.items():
                 if item.name.startswith(name):
                     item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+            if item.name in ELSEWHERE:
+                item.add_marker(pytest.mark.skip(ELSEWHERE[item.name]))
 
 
 def main(checkout: Path, *options: str) -> int:

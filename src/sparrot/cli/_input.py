@@ -77,7 +77,7 @@ def read_labels(options: Namespace) -> Any:
     if options.label is None:
         return None
     text = {"header": options.header, "names": options.names}
-    return sparrot.io.read_labels(options.path, options.label, **text)
+    return sparrot.read_labels(options.path, options.label, **text)
 
 
 def read_points(options: Namespace, session: Session) -> Any:

@@ -96,7 +96,7 @@ def read_annotations(
         if labels is None:
             return Annotations(load)
         label = given["label"]
-        load.append(f"columns = {{{label!r}: sparrot.io.read_labels({str(path)!r}, {label!r})}}")
+        load.append(f"columns = {{{label!r}: sparrot.read_labels({str(path)!r}, {label!r})}}")
         return Annotations(load, columns={label: labels})
     obs, layouts = read_cells(path)
     load += [

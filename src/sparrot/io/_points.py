@@ -85,15 +85,7 @@ def read_matrix(source: Path, array: str | None = None, **text: Any) -> Any:
     >>> read_matrix(path)
     array([[ 1., nan]])
     """
-    require_file(source)
-    chosen = FORMATS.get(ending(source))
-    if chosen is None:
-        raise InvalidInputError(
-            f"must end in {', '.join(FORMATS)} for points, got {str(source)!r}",
-            parameter="path",
-            value=source,
-            remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
-        )
+    chosen = _format_of(source)
     points = chosen.load().read_matrix(source, **_given({"array": array} | text, chosen, source))
     if points.ndim != 2 or points.dtype.kind not in "buif":
         raise InvalidInputError(
@@ -133,21 +125,47 @@ def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] |
     return None if names is None or names == [str(k) for k in range(len(names))] else names
 
 
-def read_labels(path: str | os.PathLike[str], label: str, **text: bool | None) -> Any:
-    """A column of labels: numbers if all are, else as they are.
+def _format_of(source: Path) -> Format:
+    """The format of a file that is there."""
+    require_file(source)
+    if ending(source) not in FORMATS:
+        raise InvalidInputError(
+            f"must end in {', '.join(FORMATS)} for points, got {str(source)!r}",
+            parameter="path",
+            value=source,
+            remedy=["write them to one of these", "pass an array to {sparrot.qot}"],
+        )
+    return FORMATS[ending(source)]
+
+
+def read_labels(
+    path: str | os.PathLike[str],
+    label: str,
+    *,
+    header: bool | None = None,
+    names: bool | None = None,
+) -> Any:
+    """Read the labels of points from a file: numbers if all are, else as they are.
+
+    Parameters
+    ----------
+    path : a table, `.csv`, `.tsv` or `.parquet`, or `.h5ad`.
+    label : the name of a column, in `.h5ad` of `obs`.
+    header, names : for text, as for `sparrot.read_points`.
 
     Examples
     --------
-    >>> import tempfile
+    >>> import sparrot, tempfile
     >>> path = tempfile.mkdtemp() + "/cells.csv"
     >>> with open(path, "w") as file:
     ...     _ = file.write("height,kind,day\\n1,a,3\\n3,b,4\\n")
-    >>> read_labels(path, "kind"), read_labels(path, "day")
+    >>> sparrot.read_labels(path, "kind"), sparrot.read_labels(path, "day")
     (['a', 'b'], array([3, 4]))
     """
     source = as_path(path)
-    chosen = FORMATS[ending(source)]
-    labels = chosen.load().read_column(source, label, **_given(text, chosen, source))
+    chosen = _format_of(source)
+    given = _given({"label": label, "header": header, "names": names}, chosen, source)
+    labels = chosen.load().read_column(source, **given)
     try:
         numbers = np.asarray(labels, dtype=np.float64)
     except (TypeError, ValueError):

@@ -111,7 +111,7 @@ def test_points_are_where_scanpy_would_look_for_them(tmp_path, columns, place, f
 def test_labels_are_columns_of_obs(tmp_path):
     path = tmp_path / "a.h5ad"
     anndata.AnnData(np.eye(4), obs={"kind": list("abab")}).write_h5ad(path)
-    assert list(sparrot.io.read_labels(path, "kind")) == list("abab")
+    assert list(sparrot.read_labels(path, "kind")) == list("abab")
     assert sparrot.read_points(path, label="kind").shape == (4, 4)
     with pytest.raises(
         InvalidInputError, match=r"label must be a column of obs .* 'kind', got 'k'"

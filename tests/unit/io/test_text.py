@@ -179,12 +179,12 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
 def test_labels_are_read_as_numbers_where_they_are(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(table("ab" * 6))
-    assert sparrot.io.read_labels(path, "kind") == list("ab" * 6)
-    assert sparrot.io.read_labels(path, "w")[:2].tolist() == [0.25, 1.25]
+    assert sparrot.read_labels(path, "kind") == list("ab" * 6)
+    assert sparrot.read_labels(path, "w")[:2].tolist() == [0.25, 1.25]
     path.write_text(table([0, 1, 2] * 4))
-    assert sparrot.io.read_labels(path, "kind").tolist() == [0, 1, 2] * 4
+    assert sparrot.read_labels(path, "kind").tolist() == [0, 1, 2] * 4
     with pytest.raises(InvalidInputError, match=r"label must be a column of .* 'h', 'w', 'kind'"):
-        sparrot.io.read_labels(path, "color")
+        sparrot.read_labels(path, "color")
 
 
 def test_the_command_line_has_the_same_options(tmp_path, capsys):
