@@ -564,6 +564,21 @@ def test_a_transformer_is_an_approximate_search():
     assert ours.uns["neighbors"]["params"]["n_neighbors"] == 12
 
 
+def test_a_graph_that_was_replaced_is_told():
+    adata = cloud()
+    sparrot.sc.neighbors(adata)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sparrot.sc.diffmap(adata)
+    sc.pp.neighbors(adata, method="gauss")  # as scVelo's pp.moments does by itself
+    with pytest.warns(AffinityWarning, match="has been replaced .* scv.pp.moments with n_neigh"):
+        sparrot.sc.diffmap(adata)
+    del adata.obs["neighbors_potential"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sparrot.sc.diffmap(adata)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
