@@ -34,9 +34,10 @@ NO_DIGITS = 2.0**-60  # eps over the costs that matter below which no entry has 
 ON_THE_WAY = 1e-2  # marginal error of easier problems that lead to the one that is asked for
 LEAST_DELTA = 1e-6  # added to the diagonal, as a share of its mean
 _TOO_LONG = 1 / 8  # a step was too long if the line search cut it to less than this
-_DELTA_UP, _DELTA_DOWN = 1e3, 0.1  # factors on delta after such a step, and after others
+_DELTA_UP, _DELTA_DOWN = 10.0, 0.1  # factors on delta after such a step, and after others
 _SHORT_STEPS = 10  # steps without progress after which delta is small again
 _ARMIJO = 1e-4
+_FLAT = 0.3  # share of the slope of Phi that may be left at the end of a step
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
 _BETTER, _PATIENCE = 0.9, 100  # share to which the error must fall, and steps that it may take
@@ -171,7 +172,8 @@ def newton(
             continue
         if len(history) > progressed + _SHORT_STEPS:
             delta = dual.first_delta(state)
-        found = _line_search(dual, u, state, dual.direction(u, state, delta))
+        step = dual.direction(u, state, delta)
+        found = _line_search(dual, u, state, step, _BETTER * least)
         if found is None:  # rounding: no step of any length improves
             break
         u, state, length = found
@@ -223,37 +225,34 @@ def conjugate_gradients(
 
 
 def _line_search(
-    dual: Dual[S], u: FloatArray, state: S, step: FloatArray
+    dual: Dual[S], u: FloatArray, state: S, step: FloatArray, good: float
 ) -> tuple[FloatArray, S, float] | None:
-    """Find a length t for which Phi falls enough along the step.
+    """Find a length t for which Phi falls enough along the step and most of its slope is gone.
 
-    Phi is convex, so as long as its slope at t is not positive it has only fallen up to there:
-    such a step is good, and is doubled while most of the slope is left. A step that went past the
-    minimum is halved until Armijo's rule holds or, where Phi is flat to its last digit, until the
-    slope is half of what it was.
+    A whole step whose error is less than `good` needs no search. Otherwise lengths are doubled and
+    bisected: Phi is convex, so as long as its slope at t is not positive it has only fallen up to
+    there. Past the minimum Armijo's rule must hold, unless Phi is flat to its last digit.
     """
     slope = float(np.vdot(state.gradient, step))
     size = dual.mass * float((dual.weight * np.abs(u)).sum())
     rounding = 1e-14 * (abs(state.value) + size)
     longest = min(dual.longest(u, step), _LONGEST)
-    t = 1.0
-    while t >= _SHORTEST:
+    low, high, t = 0.0, np.inf, 1.0
+    while high - low >= _SHORTEST:
         there = u + t * step
         trial = dual.state(there)
+        if t == 1 and dual.error(trial) < good:
+            return there, trial, t
         slope_there = float(np.vdot(trial.gradient, step))
+        flat = abs(slope_there) <= _FLAT * -slope
         if slope_there <= 0:
-            while slope_there < slope / 2 and 2 * t <= longest:
-                further = u + 2 * t * step
-                longer = dual.state(further)
-                slope_there = float(np.vdot(longer.gradient, step))
-                if slope_there > 0:
-                    return there, dual.state(there), t
-                there, trial, t = further, longer, 2 * t
-            return there, trial, t
-        gain = state.value - trial.value
-        if gain >= max(-_ARMIJO * t * slope, rounding):
-            return there, trial, t
-        if abs(gain) <= rounding and slope_there <= -slope / 2:
-            return there, trial, t
-        t /= 2
+            low = t
+            if flat or (high == np.inf and 2 * t > longest):
+                return there, trial, t
+        else:
+            high = t
+            gain = state.value - trial.value
+            if flat and (abs(gain) <= rounding or gain >= -_ARMIJO * t * slope):
+                return there, trial, t
+        t = 2 * low if high == np.inf else (low + high) / 2
     return None

@@ -834,3 +834,21 @@ def test_the_row_wise_graph_is_found_where_rows_have_more_at_any_eps(points, k, 
     a = sparrot.qot(X, n_neighbors=k)
     assert_floor_optimal(a, half_squared(X), k)
     assert effective(a.matrix).max() <= most + 1e-6
+
+
+def _lattice(m, slant=0.0):
+    """m x m points of a square lattice, or of a triangular one where every other line is moved."""
+    x, y = np.meshgrid(np.arange(float(m)), np.arange(float(m)))
+    return np.stack([(x + slant * (y % 2)).ravel(), (y * np.sqrt(1 - slant**2)).ravel()], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [(np.arange(100.0)[:, None], 2), (_lattice(14), 4), (_lattice(12, 0.5), 6)],
+    ids=["line", "square", "triangular"],
+)
+def test_lattices_with_as_many_neighbors_as_are_nearest_take_few_steps(X, k):
+    """Rows of k equal weights are without slack, so that their multipliers are not unique."""
+    a = sparrot.qot(X, n_neighbors=k)
+    assert_floor_optimal(a, half_squared(X), k)
+    assert a.n_iter <= 100
