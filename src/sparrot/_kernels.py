@@ -208,62 +208,6 @@ def _c_transform(
 
 
 @njit(nogil=True, cache=True)
-def _weighted_c_transform(s: Array, w: Array, count: int, mass: float) -> float:
-    """Solve `sum_k w_k [v + s_k]_+ = mass` over the first `count` scores, as `_c_transform`."""
-    v = np.inf
-    for k in range(count):
-        v = min(v, mass / w[k] - s[k])
-    for _ in range(200):
-        total = 0.0
-        weight = 0.0
-        kept = 0
-        for k in range(count):
-            if s[k] + v > 0:
-                s[kept], w[kept] = s[k], w[k]
-                kept += 1
-                total += w[k] * s[k]
-                weight += w[k]
-        if kept == 0:  # rounding: one score alone carries the mass
-            break
-        count = kept
-        lower = (mass - total) / weight
-        if lower >= v:
-            break
-        v = lower
-    return v
-
-
-@njit(nogil=True, cache=True)
-def weighted_c_transform_support(
-    indptr: Array,
-    indices: Array,
-    cost: Array,
-    u: Array,
-    weights: Array,
-    mass: float,
-    rows: Array,
-    v: Array,
-) -> None:
-    """Solve `sum_j w_j [v_k + u_j - cost_ij]_+ = mass` over the pairs of each row i = rows[k].
-
-    A row without pairs gets infinity.
-    """
-    longest = 0
-    for i in rows:
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    s = np.empty(longest, np.float64)
-    w = np.empty(longest, np.float64)
-    for k in range(len(rows)):
-        i = rows[k]
-        count = indptr[i + 1] - indptr[i]
-        for a in range(count):
-            j = indices[indptr[i] + a]
-            s[a] = u[j] - cost[indptr[i] + a]
-            w[a] = weights[j]
-        v[k] = _weighted_c_transform(s, w, count, mass) if count else np.inf
-
-
-@njit(nogil=True, cache=True)
 def c_transform_support(
     indptr: Array,
     indices: Array,

@@ -136,6 +136,7 @@ class PointCost(Cost):
         from sparrot._kernels import pair_costs
 
         cost = np.empty(len(i))
+        i, j = (np.asarray(index, np.int32) for index in (i, j))  # one type is compiled once
         pair_costs(self._X, i, j, 0.5 / self.unit, cost)
         return cost
 

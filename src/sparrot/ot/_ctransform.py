@@ -105,11 +105,7 @@ def _over_candidates(
     i: IntArray, j: IntArray, C: FloatArray, rows: IntArray, reference: Reference
 ) -> tuple[FloatArray, IntArray]:
     """The transforms of rows over pairs that are sorted by row; infinite where there is none."""
-    from sparrot._kernels import (
-        c_transform_support,
-        floor_transform_rows,
-        weighted_c_transform_support,
-    )
+    from sparrot._kernels import c_transform_support, floor_transform_rows
 
     problem, u, e = reference.problem, reference.u, reference.e
     g = problem.regularizer
@@ -118,7 +114,7 @@ def _over_candidates(
     indptr = np.searchsorted(i, np.arange(n + 1))
     each = np.arange(n, dtype=np.int32)
     if problem.weights is not None:
-        weighted_c_transform_support(indptr, j, C, u, problem.weights, g.mass, each, v)
+        _weighted_support(indptr, j, C, u, problem.weights, g.mass, each, v)
     elif problem.floor is None or e is None:
         c_transform_support(indptr, j, C, u, g.mass, g.factor, g.power, each, v)
     else:
@@ -139,7 +135,7 @@ def c_transform_over(
 
     Infinite for a row without any pair.
     """
-    from sparrot._kernels import c_transform_support, weighted_c_transform_support
+    from sparrot._kernels import c_transform_support
 
     v = np.empty(len(rows))
     s, g = support, regularizer
@@ -151,10 +147,31 @@ def c_transform_over(
                 s.indptr, s.indices, s.cost, u, g.mass, g.factor, g.power, some, out
             )
         else:
-            weighted_c_transform_support(s.indptr, s.indices, s.cost, u, weights, g.mass, some, out)
+            _weighted_support(s.indptr, s.indices, s.cost, u, weights, g.mass, some, out)
 
     run.threads.blocks(block, len(rows), _SUPPORT_ROWS)
     return v
+
+
+def _weighted_support(
+    indptr: IntArray,
+    indices: IntArray,
+    cost: FloatArray,
+    u: FloatArray,
+    weights: FloatArray,
+    mass: float,
+    rows: IntArray,
+    v: FloatArray,
+) -> None:
+    """Solve `sum_j w_j [v_k + u_j - cost_ij]_+ = mass` over the pairs of each row i = rows[k].
+
+    In a row of entries `[s_j]_+ / (e_j / 2)` that sum to one, with a floor of one, which is none.
+    """
+    from sparrot._kernels import floor_transform_rows
+
+    n, e = len(rows), 2 * mass / weights
+    floor, near, f = np.ones(n), np.zeros(n), np.empty(n)
+    floor_transform_rows(indptr, indices, cost, u, e, 0.0, floor, near, 1e-12, rows, v, f)
 
 
 def rough_c_transform(
@@ -231,7 +248,7 @@ def _compiled(
     S: FloatArray, regularizer: PowerRegularizer, weights: FloatArray | None
 ) -> FloatArray:
     """The same by the kernel for sparse rows, with scores in the place of costs."""
-    from sparrot._kernels import c_transform_support, weighted_c_transform_support
+    from sparrot._kernels import c_transform_support
 
     n, m = S.shape
     v, cost = np.empty(n), np.negative(S.ravel(), dtype=np.float64)
@@ -243,7 +260,7 @@ def _compiled(
             indptr, columns, cost, u, mass, regularizer.factor, regularizer.power, rows, v
         )
     else:
-        weighted_c_transform_support(indptr, columns, cost, u, weights, mass, rows, v)
+        _weighted_support(indptr, columns, cost, u, weights, mass, rows, v)
     return v
 
 
