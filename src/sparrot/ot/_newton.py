@@ -255,4 +255,7 @@ def _line_search(
             if flat and (abs(gain) <= rounding or gain >= -_ARMIJO * t * slope):
                 return there, trial, t
         t = 2 * low if high == np.inf else (low + high) / 2
-    return None
+    if low == 0:
+        return None
+    there = u + low * step  # where the slope jumps: Phi has fallen up to there
+    return there, dual.state(there), low

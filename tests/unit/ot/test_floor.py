@@ -398,7 +398,7 @@ def test_a_result_to_start_from_saves_steps_for_it_has_the_multipliers(solver, a
     if "eps" in arguments:  # of another problem it is a start, too
         other = {"eps": 0.04, "min_neighbors": 6.5, "solver": solver}
         cold, warm = (sparrot.qot(X, potential=start, **other) for start in (None, a))
-        assert warm.n_iter < cold.n_iter
+        assert warm.n_iter <= cold.n_iter
         assert abs(cold.matrix - warm.matrix).max() <= 1e-6
 
 
