@@ -19,7 +19,7 @@ from sparrot.cli._options import OTHER_NAMES
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
-from sparrot.io import default_array, ending, holds_affinity, list_affinities, list_arrays
+from sparrot.io import default_array, ending, holds_affinity, list_affinities
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
@@ -165,18 +165,14 @@ def holds_what_is_asked(options: Namespace) -> bool:
             )
         _refuse_points(options, "a stored one was asked for")
         return True
-    if ending(path) == ".npz" and holds_affinity(path):
+    may_hold_both = ending(path) == ".h5ad"
+    if may_hold_both and (options.array is not None or not path.is_file()):
+        return False
+    if holds_affinity(path):
         _refuse_points(options, f"{path} is one already")
         return True
-    if ending(path) != ".h5ad" or not path.is_file():
-        return False
-    keys, arrays = contents(path)
-    if not keys or options.array is not None:
-        return False
-    if "X" not in arrays:
-        _refuse_points(options, f"{path} is one already")
-        return True
-    if options.command != "affinity" and not _given(options, _ABOUT_POINTS):
+    keys = list_affinities(path) if may_hold_both else []
+    if keys and options.command != "affinity" and not _given(options, _ABOUT_POINTS):
         raise InvalidInputError(
             f"{path} holds points, and affinities under the keys: {', '.join(keys)}",
             parameter="path",
@@ -184,11 +180,6 @@ def holds_what_is_asked(options: Namespace) -> bool:
             remedy=["name one of these by {key}", "make one of the points by {array='X'}"],
         )
     return False
-
-
-def contents(path: Path) -> tuple[list[str], list[str]]:
-    """What a `.h5ad` file holds: keys of affinities, and arrays of points."""
-    return list_affinities(path), list_arrays(path)
 
 
 def _given(options: Namespace, names: tuple[str, ...]) -> dict[str, Any]:

@@ -44,14 +44,13 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Print what a file holds: an affinity, or points."""
-    from sparrot.cli._input import contents
-    from sparrot.io import holds_affinity, read_matrix
+    from sparrot.io import holds_affinity, list_affinities, list_arrays, read_matrix
 
     path: Path = options.path
     session.stage(f"reading {path}")
-    keys, arrays = contents(path) if ending(path) == ".h5ad" and path.is_file() else ([], [])
-    stored = holds_affinity(path) if ending(path) == ".npz" else bool(keys) and "X" not in arrays
-    if options.key is not None or (options.array is None and stored):
+    several = ending(path) == ".h5ad" and path.is_file()
+    keys, arrays = (list_affinities(path), list_arrays(path)) if several else ([], [])
+    if options.key is not None or (options.array is None and holds_affinity(path)):
         affinity = sparrot.load(path, key=options.key)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:

@@ -1,6 +1,7 @@
 """The names of this room; `__init__.py` loads each on first use."""
 
 from ._affinities import (
+    holds_affinity as holds_affinity,
     load as load,
     save as save,
     write_entries as write_entries,
@@ -35,7 +36,6 @@ from ._h5ad import (
     write_new_anndata as write_new_anndata,
 )
 from ._numpy import (
-    holds_affinity as holds_affinity,
     open_npz as open_npz,
     read_csr as read_csr,
 )

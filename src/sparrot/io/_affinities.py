@@ -109,6 +109,23 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
     return affinity
 
 
+def holds_affinity(path: Path) -> bool:
+    """Whether an affinity is what a file holds: one, and no points.
+
+    Examples
+    --------
+    >>> import numpy as np, sparrot, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+    >>> sparrot.save(sparrot.qot(np.eye(3)), path)
+    >>> holds_affinity(path), holds_affinity(path.with_suffix(".csv"))
+    (True, False)
+    """
+    if ending(path) not in formats_holding("affinity"):
+        return False
+    found: bool = FORMATS[ending(path)].load().holds_affinity(path)
+    return found
+
+
 def write_entries(affinity: Affinity, target: Path) -> None:
     """Write only the matrix: as such to `.mtx`; else a table of `i`, `j` (from 0) and `weight`.
 

@@ -25,8 +25,8 @@ class Format:
     names : whether rows can have names: then the module has `read_names`.
     holds : what results can go there: a `"table"` of points, a `"record"` (a table whose rows are
         no points, with names of its columns), both by `write_table`; an `"affinity"`, by
-        `write_affinity` and `read_affinity`; or only its `"matrix"`, by `write_matrix`, or its
-        `"entries"`, as a table.
+        `write_affinity`, `read_affinity` and `holds_affinity`; or only its `"matrix"`, by
+        `write_matrix`, or its `"entries"`, as a table.
     lacks : why not, for results where that is worth a word.
     keeps : whether results are added to what is in a file already.
     options : the arguments of `read_points` that are for this format; with `"label"` the module

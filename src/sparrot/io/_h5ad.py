@@ -341,6 +341,11 @@ def list_affinities(source: Path) -> list[str]:
         return [key for key, entry in entries if hasattr(entry, "keys") and RECORD in entry]
 
 
+def holds_affinity(source: Path) -> bool:
+    """Whether a file has affinities, and no points."""
+    return bool(list_affinities(source)) and "X" not in list_arrays(source)
+
+
 def read_graphs(source: Path) -> Any:
     """An AnnData with the `obs`, `obsp` and `uns` of a file: all its graphs, and no data."""
     anndata = load_extra("anndata", "scanpy")

@@ -129,16 +129,7 @@ def _name_in(file: Any, source: Path, array: str | None) -> str:
 
 
 def holds_affinity(source: Path) -> bool:
-    """Whether an `.npz` file is an affinity of `sparrot.save`.
-
-    Examples
-    --------
-    >>> import sparrot, tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
-    >>> sparrot.save(sparrot.qot(np.eye(3)), path)
-    >>> holds_affinity(path)
-    True
-    """
+    """Whether an `.npz` file is an affinity of `sparrot.save`."""
     with open_npz(source) as file:
         return {"schema", "mean_cost"} <= set(file.files)
 

@@ -7,6 +7,7 @@ import pytest
 
 import sparrot
 from sparrot._eigensolver import _checked
+from sparrot.cost import _metrics
 from sparrot.ot import Certificate
 from walk import walk
 
@@ -107,7 +108,7 @@ CHECKED = {
 }
 
 
-@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "euclidean", "seuclidean"])
+@pytest.mark.parametrize("metric", [*_metrics._METRICS, "euclidean", "seuclidean"])
 @pytest.mark.parametrize("build", CHECKED.values(), ids=CHECKED)
 def test_a_check_runs_no_code_of_the_solvers_and_agrees(build, metric):
     a = build(metric)
