@@ -90,8 +90,7 @@ def add_input(parser: Any, more: str = "") -> None:
         "--pca",
         type=int,
         metavar="N",
-        help="reduce to N principal components first: faster, but less robust where the strength "
-        "of the noise varies between points",
+        help="reduce to N principal components first: faster",
     )
 
 

@@ -22,7 +22,8 @@ of largest size, and on a hollow graph some of these are negative. For UMAP use 
 `sc.tl.umap` runs as well, but sets small weights of the graph to zero, for all that comes after.
 
 All weighted degrees of the graph are one, so the modularity of Leiden and Louvain becomes the
-constant Potts model: `resolution` then has another meaning and must be chosen anew.
+constant Potts model. `resolution` means nearly what it does on a k-NN graph whose degrees are
+nearly equal: start with 0.5 and 1.
 """
 
 from sparrot.sc._neighbors import affinity, neighbors

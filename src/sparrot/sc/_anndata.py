@@ -3,10 +3,10 @@
 A diffusion map is in `obsm["X_diffmap"]` and `uns["diffmap_evals"]`, a layout in `obsm["X_{name}"]`
 and `uns[name]`. (`sparrot.io._anndata` knows where a graph is.)
 
-Which points a graph is built from follows scanpy's rules (`choose_points`). PCA deserves a caution:
-a bistochastic affinity is robust to heteroskedastic noise because in high dimension the noise adds
-one number per point to all its squared distances. PCA keeps only a few directions of the noise, so
-that this no longer holds: the paper notes that it "could impede the robustness".
+Which points a graph is built from follows scanpy's rules (`choose_points`). What QOT does not see is
+a number for each cell that is added to all its squared distances, which independent noise does in
+many dimensions. PCA keeps only a few directions of the noise, so that this no longer holds: the
+paper notes that it "could impede the robustness". It also leaves out most of the noise.
 """
 
 from __future__ import annotations
@@ -242,9 +242,8 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
         stored = computed["obsm"][key]
     points = stored[:, :wanted]
     LOG.info(
-        "the graph is built from %d principal components (obsm[%r]): fast, but PCA changes how "
-        "noise enters the distances, and where its strength varies between cells this costs "
-        "robustness; use_rep='X' (or n_pcs=0) takes all %d columns",
+        "the graph is built from %d principal components (obsm[%r]); use_rep='X' (or n_pcs=0) "
+        "takes all %d columns, which should be log-normalized but not scaled",
         points.shape[1],
         key,
         adata.n_vars,

@@ -99,9 +99,8 @@ def neighbors(
     distances : an n x n array of distances, instead of points. `metric` is what they are: of
         Euclidean ones the cost is half the square, of all others the distance itself.
     use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
-        principal components, computed if absent, with a warning. PCA changes how noise enters the
-        distances, and where noise varies between cells that costs robustness: the log (level INFO)
-        reminds you.
+        principal components, computed if absent, with a warning; the log (level INFO) says so.
+        Genes themselves should be log-normalized but not scaled.
     n_pcs : number of principal components; 0 for none. If X has at most 50 columns they are taken
         as they are, as in scanpy, and a warning is logged.
     layer : use this layer in place of X. Scanpy's `params` cannot name a layer: `sc.tl.ingest`

@@ -157,7 +157,7 @@ def test_tsne_writes_the_keys_of_scanpy():
     assert not adata.obsm
 
 
-def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
+def test_wide_data_goes_through_pca_and_the_log_says_how_to_do_without(caplog):
     rng = np.random.default_rng(0)
     dense = rng.standard_normal((100, 80)) * (rng.random((100, 80)) < 0.3)
     adata = anndata.AnnData(sp.csr_matrix(dense))
@@ -166,7 +166,7 @@ def test_wide_data_goes_through_pca_with_a_word_of_caution(caplog):
         sparrot.sc.neighbors(adata, perplexity=10)
     assert not [r for r in caplog.records if r.levelno > logging.INFO]
     assert "50 principal components" in caplog.text
-    assert "robustness" in caplog.text
+    assert "use_rep='X' (or n_pcs=0) takes all 80 columns" in caplog.text
     assert adata.obsm["X_pca"].shape == (100, 50)
     assert adata.varm["PCs"].shape == (80, 50)
     assert adata.uns["neighbors"]["params"]["n_pcs"] == 50
