@@ -126,7 +126,8 @@ def qot(
         `"precomputed"` for a symmetric cost matrix, or the name of any distance of scikit-learn
         (then C is that distance). All but the first two need an n x n matrix. So `"euclidean"` is
         :math:`C = |x - y|`, not the default; but `sparrot.sc.neighbors` means the default by it.
-    hollow : forbid self-loops. They undo the robustness to noise; `False` is for comparison.
+    hollow : forbid self-loops. With them, noise that adds a number to all costs of a point changes
+        the graph; `False` is for comparison.
     solver : `"newton"` (dense, for small n), `"active-set"` (sparse, no n x n array),
         `"alternating"` (dense and slow, a referee), or `"auto"`.
     tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`; with a floor also the largest

@@ -3,10 +3,10 @@
 A diffusion map is in `obsm["X_diffmap"]` and `uns["diffmap_evals"]`, a layout in `obsm["X_{name}"]`
 and `uns[name]`. (`sparrot.io._anndata` knows where a graph is.)
 
-Which points a graph is built from follows scanpy's rules (`choose_points`). What QOT does not see is
-a number for each cell that is added to all its squared distances, which independent noise does in
-many dimensions. PCA keeps only a few directions of the noise, so that this no longer holds: the
-paper notes that it "could impede the robustness". It also leaves out most of the noise.
+Which points a graph is built from follows scanpy's rules (`choose_points`). What QOT does not see
+is a number for each cell that is added to all its squared distances; independent noise in many
+dimensions is nearly that. PCA keeps only a few directions of the noise, so that this no longer
+holds: the paper notes that it "could impede the robustness". It also leaves out most of the noise.
 """
 
 from __future__ import annotations
