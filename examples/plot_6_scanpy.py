@@ -19,8 +19,8 @@ print(a.certificate)
 assert a.n_connected_components == 1
 
 # %%
-# Everything after it reads the graph as before. All rows of W sum to one, so the modularity of Leiden
-# is the constant Potts model; a ``resolution`` of 0.5 or 1 is a good start.
+# Everything after it reads the graph as before. All rows of W sum to one, so the modularity of
+# Leiden is the constant Potts model; a ``resolution`` of 0.5 or 1 is a good start.
 
 sc.tl.leiden(adata, resolution=1.0, flavor="igraph", n_iterations=2, directed=False)
 score = sparrot.metrics.nmi(adata.obs["bulk_labels"], adata.obs["leiden"])
