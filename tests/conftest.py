@@ -4,6 +4,8 @@ import pytest
 
 from problems import data_folder
 
+collect_ignore = ["peers"]  # scripts, each for an environment of its own
+
 
 def pytest_report_header() -> str:
     folder = data_folder()

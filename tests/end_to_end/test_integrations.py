@@ -136,6 +136,10 @@ assert (list(saved.obsm), saved.obsm["X_umap"].shape) == (["X_umap"], (60, 2))
 """
 
 
+SCRIPTS = Path(__file__).parents[1] / "peers"  # each for an environment of its own
+BY_SCRIPT = {"scVelo": SCRIPTS / "scvelo_velocity.py", "squidpy": SCRIPTS / "squidpy_graph.py"}
+
+
 def blocks(section):
     text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
     found = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -164,7 +168,9 @@ def test_the_page_of_integrations_runs(section):
 
 
 def test_every_section_of_the_page_is_run():
-    assert set(re.findall(r"\n## (.*)", PAGE.read_text())) == {*SECTIONS, *COMPILED}
+    sections = set(re.findall(r"\n## (.*)", PAGE.read_text()))
+    assert sections == {*SECTIONS, *COMPILED, *BY_SCRIPT}
+    assert all(script.is_file() for script in BY_SCRIPT.values())
 
 
 def test_umap_and_ingest_read_the_graph():

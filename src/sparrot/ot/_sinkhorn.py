@@ -329,7 +329,8 @@ class EntropicDual(Dual[DualState]):
         for rows, columns, W in tiles:
             if columns == rows:
                 room = self._row_bytes * len(W)
-            W = _each_pair_once(rows, columns, W).astype(np.float32)
+            with np.errstate(over="ignore"):
+                W = _each_pair_once(rows, columns, W).astype(np.float32)
             entries = _large(columns, W, _SMALL * self._error**0.5 / self.n)
             few = len(entries[1]) < _SPARSE * W.size
             room -= 8 * len(entries[1]) if few else 4 * W.size
@@ -343,7 +344,9 @@ class EntropicDual(Dual[DualState]):
 
     def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
         """The product `W x` in float32, by the strips of the last state."""
-        write, sums, x = self._exponents(f), self._sums(), x.astype(np.float32)
+        write, sums = self._exponents(f), self._sums()
+        with np.errstate(over="ignore"):
+            x = x.astype(np.float32)
 
         def add(k: int) -> None:
             strip, own = self._strips[k], self._strips[k].rows
