@@ -105,7 +105,20 @@ def small(figure: Path) -> str:
     return figure.name
 
 
+def main(arguments: list[str]) -> None:
+    """Write the page, and only then remove the figures that it does not show."""
+    folder = Path(*arguments)
+    if len(arguments) != 1 or not any((folder / f"{name}.json").exists() for name in EXPERIMENTS):
+        sys.exit(
+            "usage: python docs/make_paper.py FOLDER, with the results that "
+            "`sparrot reproduce all --output FOLDER` has left there"
+        )
+    text = page(folder)
+    (DOCS / "paper.md").write_text(text)
+    for figure in FIGURES.glob("*.png"):
+        if f"(figures/paper/{figure.name})" not in text:
+            figure.unlink()
+
+
 if __name__ == "__main__":
-    for old in FIGURES.glob("*.png"):
-        old.unlink()
-    (DOCS / "paper.md").write_text(page(Path(sys.argv[1])))
+    main(sys.argv[1:])

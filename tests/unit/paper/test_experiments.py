@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from PIL import Image
 
 import sparrot.paper
 from problems import data_folder
@@ -200,6 +201,36 @@ def test_the_page_has_the_sentences_of_the_claims(name):
     on_page = {row.replace("\\|", "|") for row in rows[2:]}
     assert sentences <= on_page
     assert name == "sphere" or on_page <= sentences  # the tiny sphere has fewer dimensions
+
+
+@pytest.fixture
+def docs(tmp_path, monkeypatch):
+    """The script that writes the page, into a folder that has one old figure."""
+    script = make_paper()
+    monkeypatch.setattr(script, "DOCS", tmp_path)
+    monkeypatch.setattr(script, "FIGURES", tmp_path / "figures" / "paper")
+    script.FIGURES.mkdir(parents=True)
+    (script.FIGURES / "old.png").touch()
+    return script
+
+
+@pytest.mark.parametrize("arguments", [[], ["empty"], ["empty", "empty"]])
+def test_no_figure_is_removed_unless_there_are_results(docs, tmp_path, arguments):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit, match=r"^usage: .* FOLDER"):
+        docs.main([str(tmp_path / name) for name in arguments])
+    assert (docs.FIGURES / "old.png").exists()
+    assert not (tmp_path / "paper.md").exists()
+
+
+def test_the_page_removes_the_figures_that_it_does_not_show(docs, tmp_path):
+    Image.new("RGB", (4, 4)).save(tmp_path / "torus.png")
+    (tmp_path / "torus.json").write_text(json.dumps({"title": "A torus", "claims": []}))
+    docs.main([str(tmp_path)])
+    assert [path.name for path in docs.FIGURES.iterdir()] == ["torus.png"]
+    page = (tmp_path / "paper.md").read_text()
+    assert "## A torus" in page
+    assert "(figures/paper/torus.png)" in page
 
 
 def test_the_page_has_the_text_and_the_set_ups_that_are_written_now():
