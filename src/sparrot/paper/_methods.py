@@ -187,10 +187,13 @@ def best_angle(curves: Curves, method: str) -> float:
 
 
 class Finding(NamedTuple):
-    """What one judge finds: in words, whether it meets the criterion, and why it does not."""
+    """What one judge finds: in words, whether it meets the criterion, and why it does not.
+
+    Where the run has nothing to judge by, `holds` is None, for both judges.
+    """
 
     ours: str
-    holds: bool
+    holds: bool | None
     why: str
 
 
@@ -199,6 +202,8 @@ def claim_by_both(
 ) -> Claim:
     """A claim with the verdict of whole pairs, and what the paper's ten vectors find."""
     ten, whole = (find(judge) for judge in JUDGES)
+    if whole.holds is None:
+        return Claim(sentence, paper, whole.ours, criterion, None, whole.why)
     also = "it holds" if ten.holds else f"it does not hold either ({ten.why})"
     reason = unless(whole.holds, f"{whole.why}; to the paper's ten vectors {also}")
     if whole.holds and not ten.holds:

@@ -77,7 +77,6 @@ _PATHS = (
 _DIGITS = 5  # of what is only drawn
 _MUCH = 1.5  # times as large: "significantly", "much"
 _NARROWER = 2 / 3  # of the decades of the hollow variant, at most: "significantly worsened"
-_NO_BETTER = 0.95  # times the best angle of the hollow variant, at least
 _PUBLISHED = {  # best angles to ten vectors at d = 250, read off the figure of the authors' code
     "QOT": 0.078,
     "EOT": 0.157,
@@ -378,7 +377,7 @@ def claims_on_angles(rows: Rows, setup: str = "") -> list[Claim]:
             "fat good over QOT 1.0 of 2.2, EOT 0 of 0.5 decades; best angle "
             + _published("QOT, fat", "QOT", "EOT, fat", "EOT"),
             "QOT and EOT are each good over at most two thirds of the decades of the hollow one, "
-            "and their best angle is no smaller than 0.95 times its",
+            "and their best angle is no smaller than its",
             by(_fat),
         ),
     ]
@@ -460,10 +459,16 @@ def _narrow(c: AngleCurves) -> Finding:
     return Finding(ours, narrow <= wide / 2, f"EOT is good over {narrow:.1f} decades")
 
 
+def _untested(needed: str) -> Finding:
+    return Finding("not run", None, f"the run has no {needed}")
+
+
 def _linear(c: AngleCurves) -> Finding:
     excess_at = c.mean("Gaussian L2") - c.mean("QOT")
-    excess = float(excess_at[(c.eps <= 0.1) & (c.eps >= 0.04)].min(initial=np.inf))
-    below = excess_at[c.eps < 0.04]
+    small, below = excess_at[(c.eps <= 0.1) & (c.eps >= 0.04)], excess_at[c.eps < 0.04]
+    if not small.size:
+        return _untested("0.04 <= eps <= 0.1")
+    excess = float(small.min())
     ours = f"angle larger by {excess:.2f} or more"
     if (below < 0).any():
         ours += f"; below 0.04, where neither is good, smaller by up to {-below.min():.2f}"
@@ -472,7 +477,9 @@ def _linear(c: AngleCurves) -> Finding:
 
 def _coincide(c: AngleCurves) -> Finding:
     apart = np.abs(c.mean("Gaussian L2") - c.mean("QOT"))[c.eps >= 10]
-    worst = float(apart.max(initial=0.0))
+    if not apart.size:
+        return _untested("eps >= 10")
+    worst = float(apart.max())
     ours = f"angles differ by {worst:.3f} at most"
     return Finding(ours, worst <= 0.02, f"they differ by {worst:.3f}")
 
@@ -485,7 +492,7 @@ def _fat(c: AngleCurves) -> Finding:
     return Finding(
         f"fat good over {decades} decades of the hollow; best angle fat / hollow: "
         f"{by_method(ratio)}",
-        narrower and min(ratio.values()) >= _NO_BETTER,
+        narrower and min(ratio.values()) >= 1,
         f"fat is good over {decades} decades, with {by_method(ratio)} times the best angle",
     )
 
