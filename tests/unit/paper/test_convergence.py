@@ -32,6 +32,21 @@ def test_plain_alternation_ends_in_a_feasible_matrix_that_is_not_the_projection(
     assert np.linalg.norm(W - matrix) > np.linalg.norm(best - matrix) + 1e-6
 
 
+def test_a_newton_that_does_not_converge_is_said_not_to():
+    solvers = (*convergence._PRINTED, *convergence._OURS)
+    errors = {250: [1.0] * 12, 1000: [*[1.0] * 11, 1e-6, 1e-9]}
+    numbers = {
+        "tol": 1e-8,
+        "curves": [{"n": n, "solver": s, "errors": errors[n]} for n in errors for s in solvers],
+        "steps": [
+            {"n": n, "solver": s, "steps": len(errors[n]) - 1} for n in errors for s in solvers
+        ],
+    }
+    claim = convergence.claims(numbers)[0]
+    assert claim.holds is False
+    assert claim.reason == "steps to an error of 1e-05: not reached and 11"
+
+
 def test_one_projection_onto_row_sums_is_the_nearest_such_matrix():
     K = np.full((4, 4), 2.0) + np.diag([0.0, 0.1, 0.2, 0.3])  # stays positive
     W, errors = convergence.plain_alternation(K, 1e-12)
