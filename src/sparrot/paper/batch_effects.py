@@ -59,8 +59,8 @@ _DEFAULT_PERPLEXITY, _DEFAULT_PCS = 30.0, 50  # of the usual t-SNE
 _EXAGGERATION = 12  # for the first steps, half as many as the others
 _NEAR = 30  # neighbors by which a layout, or a plane, is judged
 _N_LEADING = 5  # eigenvectors that may show the trajectory, v_2 ... v_6
-_APPARENT = 0.8  # area under the ROC curve
-_UNCOVERED = 0.7  # correlation with pseudotime
+_APPARENT = 0.8  # area under the ROC curve, in the plane of two components
+_REFLECTED = 0.9  # the same, by potentials
 _CLEARLY = 0.1  # of mixing, of links, or of pseudotime
 _NOTE = "bone marrow in the place of the paper's trajectory"
 
@@ -289,7 +289,7 @@ def claims(numbers: Numbers) -> list[Claim]:
     found = [
         _claim_on_components(plane),
         _claim_on_potentials(_means(of, "batch", PROJECTIONS)),
-        _claim_on_types(_means(of, "time", _METHODS)),
+        _claim_on_types(of),
         _claim_on_reads(_means(of, "own_few", _METHODS), _means(of, "own_many", _METHODS)),
         *_claims_on_mixing(_means(laid, "mixing", _LAYOUTS)),
         _claim_on_artifacts(_means(laid, "time", _LAYOUTS)),
@@ -336,28 +336,32 @@ def _claim_on_components(plane: float) -> Claim:
 
 
 def _claim_on_potentials(told: dict[str, float]) -> Claim:
-    holds = min(told.values()) >= _APPARENT
+    holds = min(told.values()) >= _REFLECTED
     return Claim(
         "the batches correspond to different noise levels and we find that this is empirically "
         "reflected in the values of the dual potential for both bistochastic projections",
         "reflected",
         f"batch told by potential, area under the ROC curve: {by_method(told)}",
-        f"at least {_APPARENT} for both",
+        f"at least {_REFLECTED} for both",
         holds,
         unless(holds, by_method(told)),
     )
 
 
-def _claim_on_types(time: dict[str, float]) -> Claim:
-    lost = {m: time[m] for m in PROJECTIONS if time[m] < _UNCOVERED}
+def _claim_on_types(rows: Rows) -> Claim:
+    """By contrast to the two that show reads instead, by more than samples differ."""
+    time = {m: [row["time"] for row in rows if row["method"] == m] for m in _METHODS}
+    others = max(*time["k-NN"], *time["Gaussian"])
+    lost = {m: min(time[m]) for m in PROJECTIONS if min(time[m]) <= others}
     return Claim(
         "both QOT and EOT are able to uncover structure corresponding to celltypes",
         "uncovered",
         f"Spearman correlation of pseudotime with the best of v_2 ... v_{_N_LEADING + 1}: "
-        f"{by_method(time)}",
-        f"at least {_UNCOVERED} for QOT and for EOT",
+        f"{by_method(_means(rows, 'time', _METHODS))}",
+        "larger for QOT and for EOT, in each of their samples, than for k-NN and the Gaussian "
+        "kernel in any",
         not lost,
-        unless(not lost, by_method(lost)),
+        unless(not lost, f"at least {by_method(lost)}; the others reach {others:.2f}"),
     )
 
 

@@ -41,7 +41,7 @@ def test_what_an_effect_does_is_not_tested_where_there_is_none():
 @pytest.mark.parametrize(
     ("method", "key", "value", "claim"),
     [
-        ("EOT", "batch", 0.75, 1),
+        ("EOT", "batch", 0.85, 1),
         ("EOT", "time", 0.6, 2),
         ("EOT", "own_many", 0.1, 3),  # hubs of EOT, as of k-NN
         ("Gaussian", "own_few", 0.5, None),  # its cells of many reads still tell
@@ -51,6 +51,16 @@ def test_one_number_turns_one_verdict(method, key, value, claim):
     changed = AFFINITIES | {method: AFFINITIES[method] | {key: value}}
     found = verdicts(numbers(affinities=changed))
     assert [k for k, holds in enumerate(found) if not holds] == ([] if claim is None else [claim])
+
+
+@pytest.mark.parametrize(("worst", "holds"), [(0.65, True), (0.63, False)])
+def test_types_are_uncovered_if_every_sample_is_above_all_of_k_nn(worst, holds):
+    found = numbers()
+    row = next(row for row in found["affinities"] if row["method"] == "QOT")
+    found["affinities"].append(row | {"seed": 1, "time": worst})
+    claim = batch_effects.claims(found)[2]
+    assert claim.holds is holds
+    assert claim.reason.startswith("at least QOT 0.63; the others reach 0.64") is not holds
 
 
 def test_artifacts_are_judged_by_pseudotime_and_overlap_by_batches():
