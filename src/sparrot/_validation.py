@@ -648,13 +648,13 @@ def as_public_metric(metric: Any) -> str:
     return metric
 
 
-def require_transformer(neighbors: Any) -> None:
-    """Raise for what is no neighbors transformer."""
-    if not hasattr(neighbors, "fit_transform"):
+def require_transformer(neighbors: Any, name: str = "neighbors") -> None:
+    """Raise for what is no neighbors transformer, or is a class of them."""
+    if isinstance(neighbors, type) or not hasattr(neighbors, "fit_transform"):
         raise InvalidInputError(
             "must be a transformer such as sklearn.neighbors.KNeighborsTransformer, got "
             f"{neighbors!r}",
-            parameter="neighbors",
+            parameter=name,
             value=neighbors,
         )
 

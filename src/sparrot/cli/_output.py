@@ -149,7 +149,8 @@ def write_results(
         if options.output is not None:
             temporary = files.enter_context(whole_file(options.output))
             base = _base(options.output, options.path)
-            write_result(result, temporary, base, _names(result, temporary, options))
+            names = _names(result, temporary, options)
+            write_result(result, temporary, base, names, _use_rep(options, base))
         if options.plot is not None:
             _save_figure(draw(), files.enter_context(whole_file(options.plot)))
 
@@ -159,14 +160,18 @@ def write_result(
     path: Path,
     base: Path | None = None,
     names: Sequence[str] | None = None,
+    use_rep: str | None = None,
 ) -> None:
-    """Write a result to a new file: a copy of `base` for `.h5ad`, if there is one."""
+    """Write a result to a new file: a copy of `base` for `.h5ad`, if there is one.
+
+    `use_rep` is what in that copy an affinity was made from, where that is known.
+    """
     if _keeps(path):
         _begin_cells(result, path, base, names)
     if isinstance(result, Table):
         write_table(replace(result, names=names), path)
     elif _keeps(path):  # cells, which have their names
-        sparrot.save(result, path)
+        sparrot.save(result, path, use_rep=use_rep)
     elif ending(path) in formats_holding("affinity"):
         FORMATS[ending(path)].load().write_affinity(result, path, names)
     else:
@@ -180,6 +185,16 @@ def _base(target: Path, source: Path) -> Path | None:
     if target.exists():
         return target
     return source if ending(source) == ending(target) else None
+
+
+def _use_rep(options: Namespace, base: Path | None) -> str | None:
+    """The name that scanpy has for the points, if they are in the base as they are."""
+    if options.array is None or base is None or not base.samefile(options.path):
+        return None
+    if options.pca is not None or options.metric == "precomputed":
+        return None
+    part, _, key = options.array.partition("/")
+    return {"X": "X", "obsm": key}.get(part)
 
 
 def _keeps(target: Path) -> bool:

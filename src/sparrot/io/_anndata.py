@@ -15,7 +15,7 @@ Scanpy's default k is `"neighbors"`, and then the keys of `obsp` have no prefix.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +72,28 @@ class GraphKeys:
     @property
     def _prefix(self) -> str:
         return "" if self.uns == DEFAULT_KEY else f"{self.uns}_"
+
+
+def graph_keys(uns: Any, key: str, parameter: str) -> GraphKeys:
+    """The names of a graph that is to be written; raises if it would replace what is no graph.
+
+    Old files have a default graph without `connectivities_key`.
+
+    Examples
+    --------
+    >>> graph_keys({}, "mine", "key_added").distances
+    'mine_distances'
+    """
+    there = uns.get(key, {"connectivities_key": ""})
+    is_graph = isinstance(there, Mapping) and "connectivities_key" in there
+    if not is_graph and key != DEFAULT_KEY:
+        raise InvalidInputError(
+            f"is {key!r}, and uns[{key!r}] holds something that is no graph and would be lost",
+            parameter=parameter,
+            value=key,
+            remedy=f"choose another {{{parameter}}}",
+        )
+    return GraphKeys(key)
 
 
 @contextmanager

@@ -24,8 +24,8 @@ from sparrot.io._anndata import (
     RECORD,
     SCANPY_NEIGHBORS,
     SCANPY_WIDE,
-    GraphKeys,
     get_affinity,
+    graph_keys,
     nearest_distances,
     put_graph,
     strongest_dissimilarities,
@@ -360,14 +360,15 @@ def read_affinity(source: Path, key: str | None) -> Affinity:
 
 def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | None) -> None:
     """Add an affinity to a file, or to a new one, whole or not at all."""
-    n, keys = affinity.matrix.shape[0], GraphKeys(key)
-    new = not target.exists()
+    n, new = affinity.matrix.shape[0], not target.exists()
     adata = _without_data([str(k) for k in range(n)]) if new else read_graphs(target)
+    keys = graph_keys(adata.uns, key, "key")
     if not new:
         require_cells(target, n)
     distances = _distances(affinity, target, use_rep)
     params = {"n_neighbors": int(distances.indptr[1]) + 1, "method": affinity.kind}
-    params |= {"metric": distance_named(affinity.metric), "use_rep": use_rep or "X"}
+    params |= {"metric": distance_named(affinity.metric)}
+    params |= {} if use_rep is None else {"use_rep": use_rep}
     put_graph(adata, affinity, distances, keys, params)
     with whole_file(target) as temporary:
         if new:

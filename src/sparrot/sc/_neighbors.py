@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ from sparrot.errors import InvalidInputError
 from sparrot.io import (
     DEFAULT_KEY,
     SCANPY_NEIGHBORS,
-    GraphKeys,
     get_affinity,
+    graph_keys,
     nearest_distances,
     put_graph,
 )
@@ -55,7 +55,7 @@ def neighbors(
     perplexity: float | None = None,
     eps: float | str | None = None,
     min_neighbors: Any = "auto",
-    kind: str = "qot",
+    kind: str | None = None,
     metric: Any = "euclidean",
     metric_kwds: Mapping[str, Any] | None = None,
     distances: Any = None,
@@ -78,11 +78,11 @@ def neighbors(
     ----------
     adata : AnnData, in memory or backed; X may be sparse.
     n_neighbors : effective number of neighbors of every cell, hardly any of which has more: the
-        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said. Also the
-        number of distances (which scanpy's PAGA and ingest read), counting the cell itself, as in
-        scanpy. Where cells are too few for it, it is one more than half of them, as in scanpy, and
-        the log warns. With `perplexity` or `eps`, and for kinds other than QOT, it is for the
-        distances only.
+        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said, or that of a
+        `transformer` which has one, as in scanpy. Also the number of distances (which scanpy's PAGA
+        and ingest read), counting the cell itself, as in scanpy. Where cells are too few for it, it
+        is one more than half of them, as in scanpy, and the log warns. With `perplexity` or `eps`,
+        and for kinds other than QOT, it is for the distances only.
     perplexity : instead: mean effective number of neighbors of a cell. Where only `min_neighbors`
         is given, and for kinds other than QOT, it is 30, or half the number of other cells where
         that is less.
@@ -90,14 +90,16 @@ def neighbors(
     min_neighbors : with `perplexity` or `eps`: the effective number of neighbors that every cell
         has at least, so that outliers do not fall apart from the rest. `"auto"` is 5 (or fewer, see
         `sparrot.qot`), None or 0 for no floor.
-    kind : `"qot"`, `"eot"` (entries below 1e-3 / n are dropped, unless `drop` says otherwise) or
-        `"tsallis"`.
-    metric : `"euclidean"` (whose cost is half the squared distance), `"cosine"`, or, with an n x n
-        matrix in memory, any distance of scikit-learn or a function of two points.
+    kind : `"qot"` (the default), `"eot"` (entries below 1e-3 / n are dropped, unless `drop` says
+        otherwise) or `"tsallis"`.
+    metric : `"euclidean"` (whose cost is half the squared distance; `"sqeuclidean"`, `"l2"` and
+        `"minkowski"` with p = 2 are the same), `"cosine"`, or, with an n x n matrix in memory, any
+        distance of scikit-learn or a function of two points.
     metric_kwds : further arguments of the metric, such as `{"p": 3}` of `"minkowski"`; needs the
         n x n matrix too.
     distances : an n x n array of distances, instead of points. `metric` is what they are: of
-        Euclidean ones the cost is half the square, of all others the distance itself.
+        Euclidean ones the cost is half the square, of all others the distance itself. Of
+        which points they are is not known: `params["use_rep"]` is `"X"`, for tools that need one.
     use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
         principal components, computed if absent, with a warning; the log (level INFO) says so.
         Genes themselves should be log-normalized but not scaled.
@@ -107,9 +109,9 @@ def neighbors(
         would search X.
     transformer : for large data: an object with the interface of
         `sklearn.neighbors.KNeighborsTransformer`, among whose neighbors the plan is sought, as with
-        `search="approximate"` (its certificate says what that missed); it should find about three
-        times `n_neighbors`. `"pynndescent"` for that of `sparrot.qot`, `"sklearn"` or None for an
-        exact search.
+        `search="approximate"` (its certificate says what that missed). Its metric must be
+        Euclidean, and it should find about three times `n_neighbors`. `"pynndescent"` for that of
+        `sparrot.qot`, `"sklearn"` or None for an exact search.
     knn : True. There is no hard threshold to switch off: `kind="eot"` has weights between all.
     method : another word for `kind`; `params["method"]` says which it was. Those of scanpy make
         weights of distances, and are refused.
@@ -151,18 +153,14 @@ def neighbors(
     >>> adata.uns["neighbors"]["params"]["min_neighbors"]
     5.0
     """
-    options |= _in_our_words(options, knn, method, transformer, n_neighbors)
-    kind, n_neighbors = options.pop("kind", kind), options.pop("n_neighbors", n_neighbors)
-    metric = "euclidean" if metric is None else metric
-    metric_kwds = {} if metric_kwds is None else metric_kwds
-    if not isinstance(metric_kwds, Mapping):
-        raise InvalidInputError(
-            f"must be a dictionary, got {type(metric_kwds).__name__}",
-            parameter="metric_kwds",
-            remedy="pass something like {{'p': 3}}",
-        )
+    _refuse_other_weights(knn, method, options.get("hollow", True))
+    kind = _as_kind(kind, method)
+    options |= _as_search(transformer, options)
+    if n_neighbors is None:
+        n_neighbors = _parameters(transformer).get("n_neighbors")
+    metric, metric_kwds = _as_metric(metric, metric_kwds)
     adata = as_writable(adata, copy)
-    kind = as_choice(kind, "kind", kinds(transport=True))
+    keys = graph_keys(adata.uns, key_added or DEFAULT_KEY, "key_added")
     given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
     n = adata.n_obs
     is_scale = (  # for every cell, and not for the distances alone
@@ -182,15 +180,17 @@ def neighbors(
     arguments = with_defaults(kind, n, given | {"metric": cells.cost} | options) | options
     W, nearest = _build_graph(cells, kind, count - 1, arguments)
     params = {"n_neighbors": count, "method": kind, "metric": cells.metric}
-    params |= {"metric_kwds": dict(metric_kwds)} if metric_kwds else {}
+    params |= {"metric_kwds": _recorded(metric_kwds)} if metric_kwds else {}
     params |= {"random_state": int(random_state) if isinstance(random_state, Integral) else 0}
     params |= {name: arguments[name] for name in ("perplexity", "eps") if name in arguments}
     if W.min_neighbors is not None and np.ptp(W.min_neighbors) == 0:
         params["min_neighbors"] = float(W.min_neighbors[0])
-    if chosen is not None:
+    if chosen is None:
+        params["use_rep"] = "X"
+    else:
         chosen.put_computed(adata)
         params |= chosen.params
-    put_graph(adata, W, nearest, GraphKeys(key_added or DEFAULT_KEY), params)
+    put_graph(adata, W, nearest, keys, params)
     return adata if copy else None
 
 
@@ -213,10 +213,8 @@ def affinity(adata: Any, key: str | None = None) -> Affinity:
     return get_affinity(as_anndata(adata), key)
 
 
-def _in_our_words(
-    options: dict[str, Any], knn: Any, method: Any, transformer: Any, n_neighbors: Any
-) -> dict[str, Any]:
-    """What arguments of scanpy mean for `sparrot.qot`; what they cannot mean is refused."""
+def _refuse_other_weights(knn: Any, method: Any, hollow: Any) -> None:
+    """Raise for arguments that ask for weights which a plan of optimal transport does not have."""
     if not as_flag(knn, "knn"):
         raise InvalidInputError(
             "must be True, got False: the weights are those of optimal transport, and no threshold "
@@ -233,7 +231,7 @@ def _in_our_words(
             value=method,
             remedy=["leave it out", "call sc.pp.neighbors"],
         )
-    if not as_flag(options.get("hollow", True), "hollow"):
+    if not as_flag(hollow, "hollow"):
         raise InvalidInputError(
             "must be True, got False: cells would have an affinity to themselves, and a graph of "
             "scanpy has none",
@@ -241,16 +239,105 @@ def _in_our_words(
             value=False,
             remedy=["leave it out", "keep such an affinity with {sparrot.save}"],
         )
-    meant: dict[str, Any] = {} if method is None else {"kind": method}
+
+
+def _as_kind(kind: Any, method: Any) -> str:
+    """The kind of affinity, by either of its two names."""
+    offered = kinds(transport=True)
+    known = {
+        name: as_choice(value, name, offered)
+        for name, value in {"kind": kind, "method": method}.items()
+        if value is not None
+    }
+    if len(set(known.values())) > 1:
+        raise InvalidInputError(
+            f"is {method!r}, and kind is {kind!r}",
+            parameter="method",
+            value=method,
+            remedy="give one of {method} and {kind}",
+        )
+    return next(iter(known.values()), "qot")
+
+
+def _as_search(transformer: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The search that a transformer means for `sparrot.qot`: among the neighbors that it finds."""
     if transformer is None:
-        return meant
+        return {}
+    for name in ("search", "neighbors"):
+        if options.get(name) is not None:
+            raise InvalidInputError(
+                f"says how neighbors are found, and so does {name}",
+                parameter="transformer",
+                value=transformer,
+                remedy=f"give one of {{transformer}} and {{{name}}}",
+            )
     if isinstance(transformer, str):
         as_choice(transformer, "transformer", ("pynndescent", "sklearn"))
-        return meant if transformer == "sklearn" else meant | {"search": "approximate"}
-    require_transformer(transformer)
-    if n_neighbors is None and "n_neighbors" in transformer.get_params():
-        meant["n_neighbors"] = transformer.get_params()["n_neighbors"]
-    return meant | {"search": "approximate", "neighbors": transformer}
+        return {} if transformer == "sklearn" else {"search": "approximate"}
+    require_transformer(transformer, "transformer")
+    found = _parameters(transformer)
+    kwds = {name: found.get(name) for name in ("p", "w")}
+    kwds |= found.get("metric_params") or found.get("metric_kwds") or {}
+    metric = found.get("metric", "euclidean")
+    if _one_name(metric, kwds) not in ("euclidean", "sqeuclidean"):
+        raise InvalidInputError(
+            f"has the metric {metric!r}, and an approximate search is for Euclidean distances",
+            parameter="transformer",
+            value=transformer,
+            remedy="give {metric} and no {transformer}: the search is then exact",
+        )
+    return {"search": "approximate", "neighbors": transformer}
+
+
+def _parameters(transformer: Any) -> dict[str, Any]:
+    """The parameters of an estimator, as far as it tells them."""
+    return dict(getattr(transformer, "get_params", dict)())
+
+
+def _as_metric(metric: Any, metric_kwds: Any) -> tuple[Any, Mapping[str, Any]]:
+    """A distance and its further arguments: one that has several names by only one of them."""
+    metric_kwds = {} if metric_kwds is None else metric_kwds
+    if not isinstance(metric_kwds, Mapping):
+        raise InvalidInputError(
+            f"must be a dictionary, got {type(metric_kwds).__name__}",
+            parameter="metric_kwds",
+            remedy="pass something like {{'p': 3}}",
+        )
+    if isinstance(metric, str) and "squared" in metric_kwds:
+        raise InvalidInputError(
+            "has 'squared', and the cost of a Euclidean distance is half its square anyway",
+            parameter="metric_kwds",
+            value=metric_kwds,
+            remedy="leave it out",
+        )
+    name = _one_name("euclidean" if metric is None else metric, metric_kwds)
+    return name, {} if (metric, name) == ("minkowski", "euclidean") else metric_kwds
+
+
+def _one_name(metric: Any, metric_kwds: Mapping[str, Any]) -> Any:
+    """`"euclidean"` for its other names.
+
+    Examples
+    --------
+    >>> _one_name("l2", {}), _one_name("minkowski", {"p": 2}), _one_name("minkowski", {"p": 3})
+    ('euclidean', 'euclidean', 'minkowski')
+    """
+    if not isinstance(metric, str):
+        return metric
+    p, w = metric_kwds.get("p"), metric_kwds.get("w")
+    is_plain = not set(metric_kwds) - {"p", "w"} and w is None and (p is None or p == 2)
+    return "euclidean" if metric == "l2" or (metric == "minkowski" and is_plain) else metric
+
+
+def _recorded(metric_kwds: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a metric as a file can hold them: functions and the like by their names."""
+    return {
+        name: value
+        if isinstance(value, (str, Number, np.ndarray, list))
+        else getattr(value, "__name__", str(value))
+        for name, value in metric_kwds.items()
+        if value is not None
+    }
 
 
 def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
@@ -345,7 +432,9 @@ def _given_distances(
 
 
 def _of_distances(D: FloatArray, metric: str) -> _Cells:
-    """Cells by their distances, of which the cost is made."""
+    """Cells by their distances, of which the cost is made; squares are those of Euclidean ones."""
+    if metric == "sqeuclidean":
+        D, metric = np.sqrt(D), "euclidean"
     return _Cells(D**2 / 2 if metric == "euclidean" else D, "precomputed", metric, D)
 
 

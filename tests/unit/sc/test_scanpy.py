@@ -564,6 +564,63 @@ def test_a_transformer_is_an_approximate_search():
     assert ours.uns["neighbors"]["params"]["n_neighbors"] == 12
 
 
+def test_a_transformer_need_not_tell_its_parameters():
+    class Search:
+        def fit_transform(self, X):
+            return KNeighborsTransformer(n_neighbors=40).fit_transform(X)
+
+    told, untold = cloud(), cloud()
+    sparrot.sc.neighbors(told, 10, transformer=KNeighborsTransformer(n_neighbors=40))
+    sparrot.sc.neighbors(untold, 10, transformer=Search())
+    assert (told.obsp["connectivities"] != untold.obsp["connectivities"]).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "metric_kwds"),
+    [
+        ("l2", {}),
+        ("sqeuclidean", {}),
+        ("minkowski", {}),
+        ("minkowski", {"p": 2, "w": None}),
+        ("sqeuclidean", {"w": np.ones(6)}),
+    ],
+)
+def test_one_distance_has_one_cost_whatever_its_name(metric, metric_kwds):
+    plain, named = cloud(), cloud()
+    sparrot.sc.neighbors(plain, 10)
+    sparrot.sc.neighbors(named, 10, metric=metric, metric_kwds=metric_kwds)
+    for key in ("connectivities", "distances"):
+        assert np.abs(plain.obsp[key] - named.obsp[key]).max() < 1e-6
+    assert np.allclose(plain.obs["neighbors_potential"], named.obs["neighbors_potential"])
+    assert named.uns["neighbors"]["params"]["metric"] == "euclidean"
+    D = cdist(plain.X, plain.X, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
+    sparrot.sc.neighbors(named, 10, distances=D, metric=metric)
+    assert np.abs(plain.obsp["distances"] - named.obsp["distances"]).max() < 1e-6
+    assert named.uns["neighbors"]["params"]["use_rep"] == "X"  # or sc.tl.umap may run a PCA
+
+
+def test_arguments_of_a_metric_are_stored_as_a_file_can_hold_them(tmp_path):
+    def power(x, y, f, g=None):
+        return f(np.abs(x - y)).sum()
+
+    adata = cloud(60)
+    sparrot.sc.neighbors(adata, 8, metric=power, metric_kwds={"f": np.sqrt, "g": None})
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    stored = anndata.read_h5ad(tmp_path / "a.h5ad").uns["neighbors"]["params"]
+    assert stored["metric_kwds"] == {"f": "sqrt"}
+
+
+def test_what_is_no_graph_is_not_overwritten():
+    adata = cloud()
+    adata.uns["spatial"] = {"slice": {"images": {}}}  # as of Visium
+    with pytest.raises(InvalidInputError, match=r"^key_added is 'spatial', and .* another key_"):
+        sparrot.sc.neighbors(adata, key_added="spatial")
+    assert list(adata.uns) == ["spatial"]
+    assert not adata.obsp
+    for key in ("mine", "mine", None, None):  # a graph is
+        sparrot.sc.neighbors(adata, key_added=key)
+
+
 def test_a_graph_that_was_replaced_is_told():
     adata = cloud()
     sparrot.sc.neighbors(adata)
@@ -592,9 +649,22 @@ def test_a_graph_that_was_replaced_is_told():
         ({"knn_": True}, "knn_ is no parameter of qot; it has eps, perplexity"),
         ({"knn": False}, "knn must be True, got False.* kind='eot' with drop=None"),
         ({"method": "umap"}, "method is 'umap', by which.* leave it out, or call sc.pp.neighbors"),
-        ({"method": "best"}, "kind must be one of qot, eot, tsallis, got 'best'"),
+        ({"method": "best"}, "method must be one of qot, eot, tsallis, got 'best'"),
+        ({"method": "qot", "kind": "eot"}, "method is 'qot', and kind is 'eot'; give one of"),
         ({"transformer": "rapids"}, "transformer must be one of pynndescent, sklearn"),
-        ({"transformer": 3}, "transformer such as sklearn"),
+        ({"transformer": 3}, "^transformer must be a transformer such as sklearn"),
+        ({"transformer": KNeighborsTransformer}, "^transformer must be a transformer such as"),
+        (
+            {"transformer": sparrot.KNeighborsTransformer(metric="manhattan")},
+            "transformer has the metric 'manhattan'.* give metric and no transformer",
+        ),
+        ({"transformer": KNeighborsTransformer(p=1)}, "transformer has the metric 'minkowski'"),
+        ({"transformer": "sklearn", "search": "approximate"}, "one of transformer and search"),
+        (
+            {"transformer": "pynndescent", "neighbors": KNeighborsTransformer()},
+            "give one of transformer and neighbors",
+        ),
+        ({"metric_kwds": {"squared": True}}, "metric_kwds has 'squared'.* leave it out"),
         ({"metric": "minkowski", "metric_kwds": {"r": 1}}, "'minkowski' does not work here"),
         ({"distances": np.eye(3)}, "distances must be a dense 120 x 120 array"),
         ({"distances": sp.eye(120)}, "distances must be a dense 120 x 120 .* transformer"),
