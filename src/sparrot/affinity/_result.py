@@ -156,9 +156,10 @@ class Affinity:
         """Recompute the certificate by brute force over all pairs, from the data alone.
 
         Costs O(n^2 p) time and, in tiles, little memory. `X` is what the affinity was made from.
-        The violation here is the largest difference, in the units of C, between a score and the
-        score that the entry of the matrix implies, over *all* pairs: a wrong entry shows as well as
-        a missing one. Rounding leaves about 1e-14 of the largest cost.
+        The violation here is the largest difference, in the units of C, between a score, or zero if
+        it is negative, and the score that the entry of the matrix implies, over *all* pairs: a
+        wrong entry shows as well as a missing one. For EOT it is eps times the largest difference
+        of entries. Rounding leaves about 1e-14 of the largest cost or potential.
 
         No code is shared with the solvers: costs are SciPy's distances (as for them, scikit-learn's
         for metrics other than `"sqeuclidean"` and `"cosine"`), and the plan is written out anew.
@@ -179,7 +180,9 @@ class Affinity:
         n = self.matrix.shape[0]
         if len(X) != n:
             raise InvalidInputError(
-                f"must be the {n} rows that were fitted, got {len(X)}", parameter="X"
+                f"must be the {n} rows that were fitted, got {len(X)}",
+                parameter="X",
+                remedy="pass the points it was made from",
             )
         costs = _costs_anew(X, self.metric, self.q)
         found = [self._discrepancy(costs(rows), rows) for rows in row_blocks(n, n)]
@@ -217,21 +220,18 @@ class Affinity:
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         if self.metric not in ("precomputed", "kernel"):
             C[own] = 0.0
-        scores = u[rows, None] + u - C
+        scale: FloatArray | float = eps if q == 1 else eps / (1 - q)
         if self.row_eps is not None:
-            e = self.row_eps
-            expected = np.maximum(scores, 0) / (eps + (e[rows, None] + e) / 2)
-        elif q == 1:
-            expected = np.exp(scores / eps)
-        else:
-            expected = np.maximum((1 - q) * scores / eps, 0) ** (1 / (1 - q))
+            scale = eps + (self.row_eps[rows, None] + self.row_eps) / 2
+        scores = (u[rows, None] + u - C) / scale
+        expected = np.exp(scores) if q == 1 else np.maximum(scores, 0) ** (1 / (1 - q))
         if self.hollow:
             expected[own] = 0.0
         block = self.matrix[rows]
         block = block.toarray() if hasattr(block, "toarray") else block
         if self.weights is not None:
             block = block / w[rows, None] / w
-        return float(eps * np.abs(expected - block).max())
+        return float(np.max(scale * np.abs(_implied(expected, q) - _implied(block, q))))
 
     def __repr__(self) -> str:
         """One line with what matters."""
@@ -262,6 +262,16 @@ def floors_in_words(certificate: Certificate) -> str:
         f"floor violation {certificate.floor_violation:.1e}, "
         f"complementarity {certificate.complementarity:.1e}"
     )
+
+
+def _implied(W: FloatArray, q: float) -> FloatArray:
+    """The scores of which entries of a plan are powers; at q = 1 the entries themselves.
+
+    Those of entries too small for a normal number are alike: they are not known.
+    """
+    if q == 1:
+        return W
+    return np.copysign(np.maximum(np.abs(W), np.finfo(np.float64).tiny) ** (1 - q), W)
 
 
 def _costs_anew(X: PointArray, metric: str, q: float) -> Callable[[slice], FloatArray]:

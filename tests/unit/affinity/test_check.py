@@ -118,3 +118,26 @@ def test_a_check_runs_no_code_of_the_solvers_and_agrees(build, metric):
     assert a.check(X).violation < 1e-12
     assert a.check(X).marginal_error <= 1e-8
     assert a.check(X + 0.01 * X[::-1]).violation > 1e-4
+
+
+@pytest.mark.parametrize("kind", ["qot", "floor", "tsallis 0.5", "tsallis 0.9", "tsallis 0.99"])
+def test_a_check_finds_a_missing_entry_by_its_score(kind):
+    if kind.startswith("tsallis"):
+        a = sparrot.tsallis(X, 0.5, q=float(kind.split()[1]))
+    else:
+        a = sparrot.qot(X, 0.1, min_neighbors=6 if kind == "floor" else None)
+    W = a.matrix.toarray()
+    C = ((X[:, None] - X) ** 2).sum(axis=2) / 2
+    scores = a.potential[:, None] + a.potential + 2 * a.shift - C
+    i, j = np.unravel_index(np.where(W > 1e-300, scores, INF).argmin(), W.shape)
+    if kind == "floor":
+        i = int(a.row_eps.argmax())
+        j = int(W[i].argmax())
+        assert a.row_eps[i] > a.eps
+    W[i, j] = W[j, i] = 0
+    rounding = 1e-13 * (C.max() + a.shift)
+    least = a.eps / (1 - a.q) * np.finfo(float).tiny ** (1 - a.q)  # whose entry is a normal number
+    assert replace(a, matrix=W).check(X).violation == pytest.approx(
+        scores[i, j] - least, abs=rounding
+    )
+    assert a.check(X).violation <= rounding
