@@ -29,6 +29,7 @@ from sparrot._validation import (
     as_tolerance,
     as_weights,
 )
+from sparrot.engine import Threads
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._newton import EASY, NO_DIGITS, ON_THE_WAY, Dual, DualState, NewtonResult, newton
@@ -146,9 +147,11 @@ def transport(
         _forbid_diagonal(C, a, b)
     i, j = np.flatnonzero(a), np.flatnonzero(b)
     steps = as_max_iter(max_iter) or 1000
-    u, v, plan, result = _solve(
-        C[np.ix_(i, j)], a[i], b[j], eps, entropic, product, 0.999 * as_tolerance(tol), steps
-    )
+    tol = as_tolerance(tol)
+    with Threads(1):  # of BLAS too: another number of threads sums in another order
+        u, v, plan, result = _solve(
+            C[np.ix_(i, j)], a[i], b[j], eps, entropic, product, 0.999 * tol, steps
+        )
     matrix = _spread(plan, i, j, C.shape)
     error = _marginal_error(matrix, a, b)
     coupling = Coupling(
@@ -193,7 +196,10 @@ def _marginal_error(P: Any, a: FloatArray, b: FloatArray) -> float:
 def _forbid_diagonal(C: FloatArray, a: FloatArray, b: FloatArray) -> None:
     if C.shape[0] != C.shape[1]:
         raise InvalidInputError(
-            f"needs a square C, got shape {C.shape}", parameter="hollow", value=True
+            f"needs a square C, got shape {C.shape}",
+            parameter="hollow",
+            value=True,
+            remedy="leave out {hollow}",
         )
     heavy = np.flatnonzero(a + b > a.sum() * (1 + 1e-12))
     if len(heavy):

@@ -9,7 +9,7 @@ dual :math:`\tfrac12 \sum_{ij} W_{ij} - \sum_i f_i`, whose Hessian is
 What costs time is a *pass*: exponentials over all pairs. It is made of tiles of the upper triangle,
 each with the sums of its rows and of its columns, and nothing n x n is kept but what memory allows.
 For search directions the plan is kept in float32: of tiles in which few entries are large these,
-others whole, and what does not fit is computed again.
+others whole, and what does not fit is computed again, to the same bits.
 
 Few passes over all points are needed because a part of the points leads there. At the same eps, m
 of n random points have plans with their share of the neighbors, and potentials that are higher by
@@ -23,7 +23,7 @@ and small eps is reached by way of larger ones in the smallest part only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import local
 from typing import Any, TypeVar
 
@@ -46,9 +46,10 @@ from sparrot.ot._problem import (
 )
 
 _MAX_STEPS = 500
-_NEAR = 0.4  # logarithm of a row sum, at most, from which Newton takes over,
-_NEWTON_CAN, _SLOW = 2.0, 0.7  # or from such a one that no longer falls to such a share,
-_WARM_UP = 30  # and after so many damped iterations in any case
+_NEAR = 0.4  # Newton takes over once no log row sum exceeds this,
+_NEWTON_CAN, _SLOW = 2.0, 0.7  # or once none exceeds 2 and a round no longer shrinks the largest to
+# 0.7 of itself,
+_WARM_UP = 30  # and after at most that many damped rounds
 _FACTOR = 4.0  # from one eps to the next
 _FEW = 1000  # points that come down from an easy eps themselves; more start from a part,
 _RATIO = 4  # which is so many times smaller
@@ -65,6 +66,7 @@ _LOWEST = -1e300  # exponent, but for those of forbidden pairs
 
 Tile = tuple[slice, slice, FloatArray]  # rows, columns, entries
 Entries = tuple[IntArray, IntArray, Any]  # row, column, value
+Kept = tuple[slice, Float32Array | csr_array | None]  # columns, entries unless there is no room
 Result = TypeVar("Result")
 
 
@@ -88,13 +90,20 @@ class Sinkhorn(Method[EntropicRegularizer]):
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any."""
-        solution = self.rough(eps, start, 0.999 * tol)
+        solution = self._find(eps, start, 0.999 * tol)
         plan, error = self._plan(solution.u / eps)
         certificate = replace(solution.certificate, marginal_error=error)
         return replace(solution, plan=plan, certificate=certificate, converged=error <= tol)
 
     def rough(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
-        """The same without the plan."""
+        """The same without the plan, unless it did not converge."""
+        solution = self._find(eps, start, tol)
+        if solution.converged:
+            return solution
+        return replace(solution, plan=self._plan(solution.u / eps)[0])
+
+    def _find(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
+        """The same without any plan."""
         problem, dual, n = self._problem.at(eps), self._dual, self._problem.n
         max_steps = self._options.max_iter or _MAX_STEPS
         u = self.cold_start(eps) if start is None else start
@@ -111,9 +120,8 @@ class Sinkhorn(Method[EntropicRegularizer]):
         certificate = Certificate(result.error, violation, problem.n_pairs, exact=True)
         history = [*history, *result.history]
         converged = result.error <= tol
-        plan = None if converged else self._plan(result.u)[0]
         return Solution(
-            problem, eps * result.u, plan, certificate, tuple(history), converged, self.name
+            problem, eps * result.u, None, certificate, tuple(history), converged, self.name
         )
 
     def perplexities(self, solution: Solution) -> FloatArray:
@@ -182,23 +190,24 @@ class EntropicDual(Dual[DualState]):
         self.n = n = problem.n
         self.eps = problem.regularizer.eps
         self._cost, self._hollow, self._threads = problem.cost, problem.hollow, run.threads
-        budget = run.memory()
-        self._side = int(np.clip(np.sqrt(budget / _TILE_BYTES), 16, _LONGEST_SIDE))
+        # What memory is free at the moment decides what is kept, and no bit of the result.
+        allowed, budget = run.max_memory or np.inf, run.memory()
+        self._side = int(np.clip(np.sqrt(allowed / _TILE_BYTES), 16, _LONGEST_SIDE))
         self._row_bytes = budget / _SHARE_FOR_DIRECTIONS / n
         self._blocks = [slice(k, min(k + self._side, n)) for k in range(0, n, self._side)]
-        self._strips: list[Strip] = []
+        self._strips: list[list[Kept]] = []
         self._last: tuple[FloatArray, float, DualState] | None = None
-        self._error = 1.0  # of the last state
+        self._error, self._least = 1.0, 0.0  # of the last state: its error, what directions keep
         self._scratch = local()
-        self._stored: StoredCosts | None = None
-        many = problem.cost.n_products() > _MANY_COORDINATES * float(n) ** 2
-        if many and (_PLAN_BYTES + _COST_BYTES) * n**2 <= budget:
-            self._stored = StoredCosts(self._cost, self._blocks, run)
+        self._tile_costs: TileCosts | None = None
+        if problem.cost.n_products() > _MANY_COORDINATES * float(n) ** 2:
+            fits = (_PLAN_BYTES + _COST_BYTES) * float(n) ** 2 <= budget
+            self._tile_costs = TileCosts(self._cost, self._blocks if fits else [], run)
 
     def state(self, f: FloatArray) -> DualState:
         """One pass; overflow makes the value infinite, and the step too long. The last is kept."""
         if self._last is None or self._last[0] is not f or self._last[1] != self.eps:
-            self._strips = []
+            self._strips, self._least = [], _SMALL * self._error**0.5 / self.n
             sums, self._strips = self._pass(f, self._for_directions)
             self._error = min(1.0, float(np.abs(sums - 1).max()))
             value = float(sums.sum()) / 2 - float(f.sum())
@@ -301,7 +310,7 @@ class EntropicDual(Dual[DualState]):
         return sums.sum(axis=0), strips
 
     def _exponents(self, f: FloatArray) -> Exponents:
-        return (self._stored or self._cost).exponents(f, self.eps)
+        return (self._tile_costs or self._cost).exponents(f, self.eps)
 
     def _tiles(self, write: Exponents, k: int, which: list[slice] | None = None) -> Iterator[Tile]:
         """The exponents of a strip of tiles, from the diagonal on; each is valid until the next."""
@@ -323,81 +332,71 @@ class EntropicDual(Dual[DualState]):
         entries: FloatArray = self._scratch.entries
         return entries[: n_rows * n_columns].reshape(n_rows, n_columns)
 
-    def _for_directions(self, tiles: Iterable[Tile]) -> Strip:
-        """What a direction needs of a strip of the plan."""
-        large, dense, missing, room = [], [], [], 0.0
+    def _for_directions(self, tiles: Iterable[Tile]) -> list[Kept]:
+        """What a direction needs of a strip of the plan, as far as there is room."""
+        kept, room = [], 0.0
         for rows, columns, W in tiles:
             if columns == rows:
                 room = self._row_bytes * len(W)
-            with np.errstate(over="ignore"):
-                W = _each_pair_once(rows, columns, W).astype(np.float32)
-            entries = _large(columns, W, _SMALL * self._error**0.5 / self.n)
-            few = len(entries[1]) < _SPARSE * W.size
-            room -= 8 * len(entries[1]) if few else 4 * W.size
-            if room < 0:
-                missing.append(columns)
-            elif few:
-                large.append(entries)
-            else:
-                dense.append((columns, W))
-        return Strip(rows, _assembled(large, rows.stop - rows.start, self.n), dense, missing)
+            tile = self._rounded(W)
+            room -= 4 * tile.size if isinstance(tile, np.ndarray) else 8 * tile.nnz
+            kept.append((columns, None if room < 0 else tile))
+        return kept
+
+    def _rounded(self, W: FloatArray) -> Float32Array | csr_array:
+        """A tile as directions take it: in float32, and where few entries are large only these."""
+        with np.errstate(over="ignore"):
+            rounded = W.astype(np.float32)
+        i, j, w = _large(slice(0, W.shape[1]), rounded, self._least)
+        if len(w) >= _SPARSE * W.size:
+            return rounded
+        return compressed(np.bincount(i, minlength=len(W)), j, w, W.shape[1])
 
     def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
         """The product `W x` in float32, by the strips of the last state."""
-        write, sums = self._exponents(f), self._sums()
+        sums = self._sums()
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
 
         def add(k: int) -> None:
-            strip, own = self._strips[k], self._strips[k].rows
-            sums[k] += strip.sparse.T @ x[own]
-            sums[k, own] += strip.sparse @ x
-            for columns, W in strip.dense:
+            own = self._blocks[k]
+            for columns, W in self._kept(f, k):
                 sums[k, own] += W @ x[columns]
-                sums[k, columns] += x[own] @ W
-            for _, columns, T in self._tiles(write, k, strip.missing):
-                with np.errstate(over="ignore"):
-                    W = _each_pair_once(own, columns, np.exp(T.astype(np.float32)))
-                sums[k, own] += W @ x[columns]
-                sums[k, columns] += x[own] @ W
+                if columns != own:
+                    sums[k, columns] += W.T @ x[own]
 
         list(self._threads.map(add, range(len(self._blocks))))
         return sums.sum(axis=0)
 
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """Some rows of the plan from the diagonal on, as directions need them.
-
-    Attributes
-    ----------
-    rows : which.
-    sparse : the large entries of tiles in which these are few.
-    dense : columns and entries of other tiles.
-    missing : columns of those that do not fit into memory.
-    """
-
-    rows: slice
-    sparse: csr_array
-    dense: list[tuple[slice, Float32Array]]
-    missing: list[slice]
+    def _kept(self, f: FloatArray, k: int) -> Iterator[tuple[slice, Any]]:
+        """The tiles of a strip that directions take; those that were not kept are made again."""
+        missing = [columns for columns, W in self._strips[k] if W is None]
+        again = self._tiles(self._exponents(f), k, missing) if missing else iter(())
+        for columns, W in self._strips[k]:
+            if W is None:
+                T = next(again)[2]
+                with np.errstate(over="ignore"):
+                    W = self._rounded(np.exp(T, out=T))
+            yield columns, W
 
 
-class StoredCosts:
-    """The tiles of the upper triangle of a cost, kept."""
+class TileCosts:
+    """A cost by the tiles of its upper triangle, kept for the given blocks of rows."""
 
     def __init__(self, cost: Cost, blocks: list[slice], run: Run) -> None:
         pairs = [(rows, columns) for k, rows in enumerate(blocks) for columns in blocks[k:]]
         tiles = run.threads.map(lambda pair: cost.tile(*pair), pairs)
-        self._tiles = {
+        self._cost = cost
+        self._kept = {
             (rows.start, columns.start): C for (rows, columns), C in zip(pairs, tiles, strict=True)
         }
 
     def exponents(self, f: FloatArray, eps: float) -> Exponents:
-        """As `Cost.exponents`, for these tiles only."""
+        """As `Cost.exponents`, to the same bits whether a tile was kept or not."""
 
         def write(rows: Any, columns: Any, out: FloatArray) -> None:
-            np.multiply(self._tiles[rows.start, columns.start], -1 / eps, out=out)
+            C = self._kept.get((rows.start, columns.start))
+            np.multiply(self._cost.tile(rows, columns) if C is None else C, -1 / eps, out=out)
             out += f[columns]
             out += f[rows, None]
 
@@ -438,11 +437,6 @@ def _add(sums: FloatArray, rows: slice, columns: slice, W: FloatArray) -> None:
     sums[rows] += W.sum(axis=1)
     if columns != rows:
         sums[columns] += W.sum(axis=0)
-
-
-def _each_pair_once(rows: slice, columns: slice, W: Any) -> Any:
-    """A tile of a symmetric matrix S + S' as one of S."""
-    return W if columns != rows else np.triu(W) - np.diag(np.diag(W) / 2)
 
 
 def _large(columns: slice, W: Any, least: float) -> Entries:

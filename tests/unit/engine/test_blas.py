@@ -125,6 +125,25 @@ def test_calls_from_many_threads_have_the_bits_of_serial_calls():
     """)
 
 
+def test_transport_of_two_measures_has_one_thread_of_blas():
+    run("""
+        import sparrot
+        from sparrot.ot import _measures
+        solve, found = _measures._solve, []
+        _measures._solve = lambda *given: found.append(blas()) or solve(*given)
+        rng = np.random.default_rng(0)
+        C, a = rng.random((100, 300)), np.full(100, 1 / 100)
+        b = np.full(300, 1 / 300)
+        def bits():
+            return sparrot.transport(a, b, C, 0.5, regularizer="entropic").u
+        own = bits()
+        with threadpool_limits(1):
+            assert np.array_equal(bits(), own)
+        assert found == [{1}, {1}], found
+        assert blas() == {2}
+    """)
+
+
 class PerThread:
     """A BLAS that has a number of threads for each thread, as with OpenMP."""
 

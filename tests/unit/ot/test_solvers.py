@@ -8,9 +8,11 @@ import pytest
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, manufactured, points
 from sparrot.cost import PointCost
-from sparrot.engine import Run
+from sparrot.engine import Run, _run
+from sparrot.errors import NotConvergedError
 from sparrot.ot import METHODS, SOLVERS, EntropicRegularizer, EpsilonPath, Options, Problem
 from sparrot.ot._active_set import ActiveSet
+from sparrot.ot._sinkhorn import EntropicDual
 
 
 @pytest.mark.parametrize("solver", SOLVERS[1:])
@@ -229,3 +231,30 @@ def _gives_up(solve):
         return replace(solve(*args, **kwargs), converged=False)
 
     return solved
+
+
+@pytest.mark.parametrize("d", [3, 80])  # costs of 80 coordinates are kept where they fit
+@pytest.mark.parametrize("eps", [0.1, 1.0])  # tiles with few large entries, and with many
+def test_free_memory_does_not_change_a_bit_of_entropic_transport(monkeypatch, d, eps):
+    X = np.random.default_rng(0).standard_normal((600, d))
+    made, rounded = [], EntropicDual._rounded
+    monkeypatch.setattr(
+        EntropicDual, "_rounded", lambda self, W: made.append(W.shape) or rounded(self, W)
+    )
+    found = []
+    for free in (1e12, 2e5):  # the latter less than a third of the plan in float32
+        monkeypatch.setattr(_run, "available_memory", lambda free=free: free)
+        found.append((sparrot.eot(X, eps, drop=1e-3), len(made)))
+    (much, n_made), (little, n_made_in_all) = found
+    assert n_made_in_all > 2 * n_made  # tiles that were not kept are made again
+    assert np.array_equal(much.potential, little.potential)
+    assert np.array_equal(much.matrix.data, little.matrix.data)
+
+
+def test_a_failure_of_entropic_transport_makes_its_dense_plan_once(monkeypatch):
+    made, plan = [], EntropicDual.plan
+    monkeypatch.setattr(EntropicDual, "plan", lambda self, f: made.append(1) or plan(self, f))
+    with pytest.raises(NotConvergedError) as raised:
+        sparrot.eot(points("gaussian", 60), 0.01, max_iter=1)
+    assert made == [1]
+    assert raised.value.result.matrix.shape == (60, 60)
