@@ -260,8 +260,27 @@ def test_labels_color_figures_and_are_no_part_of_the_points(tmp_path, capsys, mo
     page = tmp_path / "page.html"
     told(capsys, "report", source, "--label", "kind", "-o", page)
     assert "sparrot.read_labels(" in page.read_text()
+    told(capsys, "affinity", source, "--label", "v", *figure)
+    assert not drawn[4].texts  # numbers have an order, and no blocks
     assert main(["affinity", str(source), "--label", "kind"]) == 0
     assert "90 in 5 dimensions, without the labels kind" in capsys.readouterr().out
+
+
+def test_labels_of_cells_color_a_stored_affinity_too(tmp_path, capsys, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    cells, colors, figure = tmp_path / "cells.h5ad", [], tmp_path / "a.png"
+    obs = {"day": np.arange(90), "kind": np.repeat(["a", "b", "c"], 30)}
+    anndata.AnnData(X, obs=obs).write_h5ad(cells)
+    told(capsys, "affinity", cells, "--eps", 20, "-o", cells)
+    keep = lambda axes, path: (colors.append(axes.get_legend()), path.write_text(""))  # noqa: E731
+    monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    told(capsys, "embed", cells, "--affinity", "sparrot", "--label", "kind", "--plot", figure)
+    assert [text.get_text() for text in colors[0].get_texts()] == ["a", "b", "c"]
+    assert main(["embed", str(cells), "--label", "kind"]) == 2  # which does not choose the points
+    assert "holds points, and affinities" in capsys.readouterr().err
+    page = tmp_path / "page.html"
+    told(capsys, "report", cells, "--label", "kind", "-o", page)
+    assert page.read_text().index('{"name":"kind"') < page.read_text().index('{"name":"day"')
 
 
 def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):
@@ -324,6 +343,8 @@ def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_pa
     assert told(capsys, "cluster", cells, "--eps", "2")["relative_eps"] == 2
     facts = told(capsys, "info", cells)
     assert (facts["arrays"], facts["affinities"]) == (["X"], ["sparrot"])
+    assert main(["info", str(cells)]) == 0
+    assert "90 in 5 dimensions, from X" in capsys.readouterr().out
     assert main(["embed", str(cells), "--affinity", "sparrot", "--eps", "2"]) == 2
     assert "--eps is for making an affinity" in capsys.readouterr().err
 

@@ -72,6 +72,11 @@ def test_lines_that_make_the_page_again_have_no_layouts_where_there_are_none(tmp
         "layouts" in line for line in read_annotations(tmp_path / "cells.h5ad", {"array": "X"}).load
     )
     anndata.AnnData(X, obsm={"X_umap": X[:, :2]}).write_h5ad(tmp_path / "flat.h5ad")
+    given = {"header": True, "names": None, "label": "kind"}
+    assert read_annotations(tmp_path / "a.csv", given, labels=["a"] * 60).load[1] == (
+        f"columns = {{'kind': sparrot.read_labels({str(tmp_path / 'a.csv')!r}, header=True, "
+        "label='kind')}"
+    )
     line = "layouts = {key: data.obsm[key] for key in ['X_umap']}"
     assert line in read_annotations(tmp_path / "flat.h5ad", {"array": "X"}).load
 

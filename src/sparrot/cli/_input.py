@@ -24,7 +24,7 @@ from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
 _MAKING = (*_QOT, "q", "drop", "checkpoint")  # about making an affinity
-_ABOUT_POINTS = ("array", "header", "names", "label", "pca", "kind", *_MAKING)
+_ABOUT_POINTS = ("array", "header", "names", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
 
@@ -62,9 +62,9 @@ def read_affinity(
         as_choice(options.kind, "kind", kinds(symmetric=symmetric))
     if holds_what_is_asked(options):
         session.stage(f"reading {options.path}")
-        affinity = sparrot.load(options.path, key=options.key)
+        labels, affinity = read_labels(options), sparrot.load(options.path, key=options.key)
         _require_enough_points(options, affinity.matrix.shape[0])
-        return Source(options.path, affinity, None)
+        return Source(options.path, affinity, None, labels)
     points = read_points(options, session)
     _require_enough_points(options, points.shape[0])
     session.stage("affinity")
@@ -83,8 +83,7 @@ def read_labels(options: Namespace) -> Any:
 def read_points(options: Namespace, session: Session) -> Any:
     """The points in a file, reduced if that was asked for; `options.array` then says which."""
     session.stage(f"reading {options.path}")
-    if options.array is None and ending(options.path) == ".h5ad" and options.path.is_file():
-        options.array = default_array(options.path)
+    options.array = chosen_array(options)
     given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
     points = sparrot.read_points(options.path, **given)
     if options.pca is None:
@@ -99,6 +98,14 @@ def read_points(options: Namespace, session: Session) -> Any:
     session.stage("principal components")
     n = as_count(options.pca, "pca", min(points.shape) - 1)
     return PCA(n, random_state=0).fit_transform(points)
+
+
+def chosen_array(options: Namespace) -> str | None:
+    """Which array of a file the points are: the one that was named, or the default."""
+    named: str | None = options.array
+    if named is None and ending(options.path) == ".h5ad" and options.path.is_file():
+        return default_array(options.path)
+    return named
 
 
 def make_affinity(

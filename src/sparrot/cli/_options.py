@@ -106,8 +106,8 @@ def add_text(parser: Any) -> None:
     parser.add_argument(
         "--label",
         metavar="NAME",
-        help="a column of labels, of a table or of obs in a .h5ad file: it colors the figures, and "
-        "is no part of the points",
+        help="a column of labels, of a table or of obs in a .h5ad file: no part of the points; "
+        "colors the figures of embed and tsne and the report, and orders that of affinity",
     )
 
 

@@ -32,13 +32,13 @@ from sparrot.io import (
     write_new_anndata,
     write_table,
 )
+from sparrot.plot._categories import are_numbers, as_numbers
 
 AFFINITIES = formats_holding("affinity", "matrix", "entries")
 TABLES = formats_holding("table")
 RECORDS = formats_holding("record")
 FIGURES = (".png", ".pdf", ".svg")
 PAGES = (".html",)
-_MANY = 30  # different numbers: with more, they are no categories, as in a report
 _RESULTS = {AFFINITIES: "affinity", RECORDS: "record"}  # of which a format may say why not
 
 
@@ -133,9 +133,9 @@ def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None)
     shown = np.isfinite(Y).all(axis=1)
     color: dict[str, Any] = {}
     if labels is not None:
-        labels = (labels if hasattr(labels, "dtype") else np.asarray(labels))[shown]
-        numbers = np.asarray(labels).dtype.kind in "iuf" and len(np.unique(labels)) > _MANY
-        color = {"values" if numbers else "labels": labels, "name": label}
+        numbers = are_numbers(labels)
+        color = {"values": as_numbers(labels)[shown]} if numbers else {"labels": labels[shown]}
+        color["name"] = label
     ax = sparrot.plot.embedding(Y[shown], **color)
     ax.set(xlabel=f"{name} 1", ylabel=f"{name} 2")
     return ax
@@ -189,11 +189,12 @@ def _base(target: Path, source: Path) -> Path | None:
 
 def _use_rep(options: Namespace, base: Path | None) -> str | None:
     """The name that scanpy has for the points, if they are in the base as they are."""
-    if options.array is None or base is None or not base.samefile(options.path):
+    array: str | None = getattr(options, "array", None)
+    if array is None or base is None or not base.samefile(options.path):
         return None
     if options.pca is not None or options.metric == "precomputed":
         return None
-    part, _, key = options.array.partition("/")
+    part, _, key = array.partition("/")
     return {"X": "X", "obsm": key}.get(part)
 
 

@@ -55,7 +55,13 @@ def run(options: Namespace, session: Session) -> None:
 
 
 def _draw(affinity: sparrot.Affinity, labels: Any) -> Any:
-    """Perplexities and, where it is symmetric, the matrix by label, or by cluster."""
+    """Perplexities and, where it is symmetric, the matrix by label, or by cluster.
+
+    Labels that are numbers put the points in order, without blocks.
+    """
+    import numpy as np
+
+    from sparrot.plot._categories import are_numbers, as_numbers
     from sparrot.plot._style import new_axes
 
     values = sparrot.perplexity(affinity.matrix)
@@ -65,6 +71,10 @@ def _draw(affinity: sparrot.Affinity, labels: Any) -> Any:
     if labels is None:
         model = sparrot.SpectralClustering(affinity="precomputed", components="each")
         labels = [f"cluster {k}" for k in model.fit(affinity).labels_]
-    sparrot.plot.affinity(affinity, labels, ax=axes[0])
+    W = affinity.matrix
+    if are_numbers(labels):
+        order = np.argsort(as_numbers(labels), kind="stable")
+        W, labels = W[order][:, order], None
+    sparrot.plot.affinity(W, labels, ax=axes[0])
     sparrot.plot.perplexity(values, ax=axes[1])
     return axes

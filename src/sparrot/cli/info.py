@@ -18,7 +18,7 @@ from sparrot.cli._options import (
     points,
 )
 from sparrot.cli._session import Session
-from sparrot.cli._summary import affinity_facts, affinity_lines
+from sparrot.cli._summary import affinity_facts, affinity_lines, whereabouts
 from sparrot.errors import counted
 from sparrot.io import ending, formats_taking
 
@@ -44,6 +44,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Print what a file holds: an affinity, or points."""
+    from sparrot.cli._input import chosen_array
     from sparrot.io import holds_affinity, list_affinities, list_arrays, read_matrix
 
     path: Path = options.path
@@ -54,9 +55,10 @@ def run(options: Namespace, session: Session) -> None:
         affinity = sparrot.load(path, key=options.key)
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
-        given = {name: getattr(options, name) for name in ("header", "names", "label")}
-        facts = points_facts(read_matrix(path, options.array, **given))
-        lines = _points_lines(facts)
+        options.array = chosen_array(options)
+        given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
+        facts = points_facts(read_matrix(path, **given)) | {"array": options.array}
+        lines = _points_lines(facts, options)
     for name, found in {"arrays": arrays, "affinities": keys}.items():
         if found:
             facts[name], lines[name] = found, ", ".join(found)
@@ -128,7 +130,7 @@ def _sparse_rows(X: Any) -> Iterator[Any]:
         yield X.indices[start:stop].tobytes(), X.data[start:stop].tobytes()
 
 
-def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
+def _points_lines(facts: dict[str, Any], options: Namespace) -> dict[str, str]:
     kind = "sparse" if facts["sparse"] else "dense"
     odd = [
         counted(facts["duplicates"], "duplicate row"),
@@ -139,7 +141,7 @@ def _points_lines(facts: dict[str, Any]) -> dict[str, str]:
     if facts["infinite"]:
         odd.append(counted(facts["infinite"], "infinite value"))
     return {
-        "points": f"{facts['n']:,} in {counted(facts['features'], 'dimension')}",
+        "points": f"{facts['n']:,}{whereabouts('', facts['features'], options)}",
         "values": f"{kind} {facts['dtype']}, {facts['least']:.4g} to {facts['most']:.4g}, "
         f"{facts['zeros']:.1%} zeros",
         "oddities": ", ".join(odd),

@@ -85,6 +85,7 @@ def read_annotations(
     """Names, columns and flat layouts of a `.h5ad` file; of others the labels, and how to read."""
     from sparrot.io import read_annotations as read_cells
 
+    label = given.get("label")
     named = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     load = [f"X = sparrot.read_points({str(path)!r}{named})"]
     if pca is not None:
@@ -95,8 +96,7 @@ def read_annotations(
     if ending(path) != ".h5ad":
         if labels is None:
             return Annotations(load)
-        label = given["label"]
-        load.append(f"columns = {{{label!r}: sparrot.read_labels({str(path)!r}, {label!r})}}")
+        load.append(f"columns = {{{label!r}: sparrot.read_labels({str(path)!r}{named})}}")
         return Annotations(load, columns={label: labels})
     obs, layouts = read_cells(path)
     load += [
@@ -104,6 +104,9 @@ def read_annotations(
         f"data = anndata.read_h5ad({str(path)!r})",
         "names, columns = data.obs_names, data.obs",
     ]
+    if label is not None:  # the first one colors the page at first
+        obs = obs[[label, *obs.columns.drop(label)]]
+        load.append(f"columns = columns[[{label!r}, *columns.columns.drop({label!r})]]")
     if layouts:
         load.append(f"layouts = {{key: data.obsm[key] for key in {[*layouts]!r}}}")
     return Annotations(load, obs.index, obs, layouts)

@@ -105,7 +105,7 @@ def read_column(source: Path, label: str) -> Any:
 def default_array(source: Path) -> str:
     """Where the points of a file are if nobody says.
 
-    As in scanpy: X if it has at most 50 columns; else `obsm/X_pca`, if that is there.
+    X if it has at most 50 columns; else `obsm/X_pca`, if that is there.
 
     Examples
     --------

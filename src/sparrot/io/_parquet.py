@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,29 +36,29 @@ def read_matrix(source: Path, *, label: str | None = None) -> Any:
             for name in table.column_names
             if name not in _index_columns(table.schema)
         }
-    words = [k for k, column in enumerate(columns.values()) if column.dtype.kind not in "buif"]
-    if len(words) == len(columns):
+    is_number = [column.dtype.kind in "buif" for column in columns.values()]
+    if not any(is_number):
         raise InvalidInputError(
             f"{source} must have columns of numbers, but has none",
             parameter="path",
             value=source,
             remedy="write numbers",
         )
-    numbers = [k for k in range(len(columns)) if k not in words]
-    X = np.column_stack([list(columns.values())[k] for k in numbers])
+    X = np.column_stack(list(compress(columns.values(), is_number)))
     filled = np.full((len(X), len(columns)), np.nan)
-    filled[:, numbers] = X
+    filled[:, is_number] = X
+    words = [k for k, number in enumerate(is_number) if not number]
     kept = features(source, list(columns), filled, words, label)
-    return X[:, [numbers.index(k) for k in kept]]
+    place = np.cumsum(is_number) - 1
+    return X[:, [place[k] for k in kept]]
 
 
-def read_column(source: Path, label: str) -> list[Any]:
+def read_column(source: Path, label: str) -> Any:
     """The column of labels."""
     with refuse_broken(source, _WHOLE):
         table = _read(source)
     require_column(source, table.column_names, label)
-    labels: list[Any] = table[label].to_pylist()
-    return labels
+    return table[label].to_numpy()
 
 
 def read_names(source: Path) -> list[str] | None:

@@ -43,8 +43,8 @@ def read_points(
           where that is in doubt;
         * `.parquet`: all columns of numbers but the index (extra `parquet`);
         * `.h5ad`: what `array` names: `"X"`, `"obsm/X_pca"`, `"layers/counts"`; without a name `X`
-          if it has at most 50 columns, else `obsm/X_pca` where it is there, as in scanpy (extra
-          `scanpy`);
+          if it has at most 50 columns, else `obsm/X_pca`; where that is missing all of `X`, of
+          which `sparrot.sc.neighbors` and scanpy would take principal components (extra `scanpy`);
         * `.mtx` or `.mtx.gz`: a sparse matrix as it is; files of 10x Genomics have cells in
           columns, transpose those.
     array : which matrix, for `.npz` and `.h5ad`.
@@ -145,13 +145,20 @@ def read_labels(
     header: bool | None = None,
     names: bool | None = None,
 ) -> Any:
-    """Read the labels of points from a file: numbers if all are, else as they are.
+    """Read the labels of points from a file.
 
     Parameters
     ----------
     path : a table, `.csv`, `.tsv` or `.parquet`, or `.h5ad`.
     label : the name of a column, in `.h5ad` of `obs`.
     header, names : for text, as for `sparrot.read_points`.
+
+    Returns
+    -------
+    array or Series
+        Of `.h5ad` files the column of `obs` as it is. A column of text is an array of integers or
+        floats if all of its fields are numbers; it stays text where one is written as a number is
+        not, as in 01.
 
     Examples
     --------
@@ -160,18 +167,12 @@ def read_labels(
     >>> with open(path, "w") as file:
     ...     _ = file.write("height,kind,day\\n1,a,3\\n3,b,4\\n")
     >>> sparrot.read_labels(path, "kind"), sparrot.read_labels(path, "day")
-    (['a', 'b'], array([3, 4]))
+    (array(['a', 'b'], dtype='<U1'), array([3, 4]))
     """
     source = as_path(path)
     chosen = _format_of(source)
     given = _given({"label": label, "header": header, "names": names}, chosen, source)
-    labels = chosen.load().read_column(source, **given)
-    try:
-        numbers = np.asarray(labels, dtype=np.float64)
-    except (TypeError, ValueError):
-        return labels
-    whole = np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()
-    return numbers.astype(np.int64) if whole else numbers
+    return chosen.load().read_column(source, **given)
 
 
 def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str, Any]:

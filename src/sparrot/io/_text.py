@@ -16,10 +16,11 @@ import gzip
 import logging
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
@@ -70,15 +71,34 @@ def read_names(
 
 def read_column(
     source: Path, label: str, *, header: bool | None = None, names: bool | None = None
-) -> list[str]:
-    """The fields of the column of labels."""
+) -> Any:
+    """The column of labels: integers or floats if all of its fields are, else text."""
     table = _read(source)
     layout = _decide(table, header, names)
     require_column(source, layout.columns[int(layout.names) :], label)
     column = len(layout.columns) - 1 - layout.columns[::-1].index(label)
     with _opened(source) as file:
         rows = islice(_rows(file, table.delimiter), int(layout.header), None)
-        return [row[column] for row in rows]
+        return _as_labels(np.asarray([row[column] for row in rows], dtype=str))
+
+
+def _as_labels(fields: Any) -> Any:
+    """Numbers, if all fields are written as numbers are: 01 is a name, and 0.10 is a number.
+
+    Examples
+    --------
+    >>> _as_labels(np.array(["0", "10"])), _as_labels(np.array(["01", "2"]))
+    (array([ 0, 10]), array(['01', '2'], dtype='<U2'))
+    >>> _as_labels(np.array(["0.10", "2"]))
+    array([0.1, 2. ])
+    """
+    with suppress(ValueError, OverflowError):
+        numbers = fields.astype(np.int64)
+        return numbers if np.array_equal(numbers.astype(str), fields) else fields
+    with suppress(ValueError):
+        numbers = fields.astype(np.float64)
+        return numbers if any("." in field for field in fields) else fields
+    return fields
 
 
 def features(
@@ -90,13 +110,15 @@ def features(
     """
     if label is not None:
         require_column(source, names, label)
-    kept = [c for c in range(len(names)) if c not in text and names[c] != label]
+    words = set(text)
+    kept = [c for c in range(len(names)) if c not in words and names[c] != label]
     left_out = [names[c] for c in text if names[c] != label]
     if left_out:
-        columns = "columns" if len(left_out) > 1 else "column"
+        several = len(left_out) > 1
         warn(
             AffinityWarning(
-                f"{source}: left out the {columns} of text {', '.join(map(repr, left_out))}",
+                f"{source}: left out the column{'s' * several} {', '.join(map(repr, left_out))}, "
+                f"which {'are' if several else 'is'} not of numbers",
                 remedy=f"to color by it, give {{label={literal(repr(left_out[0]))}}}",
             )
         )

@@ -1,4 +1,4 @@
-"""Labels as categories: their names in the order of a legend, and which entries are missing."""
+"""Labels as categories, with names in the order of a legend, or as numbers; some may be missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sparrot._types import IntArray
+from sparrot._types import FloatArray, IntArray
+
+_FEW_INTEGERS = 30  # distinct ones; so few are names of classes
 
 
 def as_categories(labels: Any) -> tuple[list[str], IntArray]:
@@ -50,6 +52,37 @@ def are_missing(entries: Any) -> Any:
     [False, True, True]
     """
     return np.array([entry is None or _is_no_value(entry) for entry in entries], dtype=bool)
+
+
+def are_numbers(labels: Any) -> bool:
+    """Whether labels are numbers, and no categories: floats, and integers of which many differ.
+
+    To numpy, a column of pandas with NA in it holds objects.
+
+    Examples
+    --------
+    >>> are_numbers([0.5, 1.5]), are_numbers([0, 1, 1]), are_numbers(range(100))
+    (True, False, True)
+    """
+    entries = np.asarray(labels)
+    kind = getattr(labels, "dtype", entries.dtype).kind
+    if categorical(labels) is not None or kind not in "fiu":
+        return False
+    return kind == "f" or len(set(entries[~are_missing(entries)])) > _FEW_INTEGERS
+
+
+def as_numbers(labels: Any) -> FloatArray:
+    """Such labels in float64, NaN where they are missing.
+
+    Examples
+    --------
+    >>> as_numbers([3, None])
+    array([ 3., nan])
+    """
+    entries = np.asarray(labels)
+    if entries.dtype == object:
+        entries = np.where(are_missing(entries), np.nan, entries)
+    return entries.astype(np.float64)
 
 
 def in_order(labels: Iterable[Any]) -> list[str]:

@@ -27,12 +27,11 @@ from sparrot._files import whole_file
 from sparrot._validation import as_array, as_path
 from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import Certificate
-from sparrot.plot._categories import are_missing, as_categories, categorical
+from sparrot.plot._categories import are_numbers, as_categories, as_numbers
 from sparrot.plot._style import CIVIDIS, MISSING, colors
 from sparrot.summary import Step, Summary, as_summary
 
 _N_COLORS = 24
-_FEW_INTEGERS = 30  # distinct ones; so few are names of classes
 _MOST_CATEGORIES = 1000  # more cannot be told apart by color
 _MISSING_CODE = 0xFFFF
 _DEFAULTS = {"metric": "sqeuclidean", "tol": 1e-8, "search": "exact"}
@@ -200,7 +199,7 @@ def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str
 
 def _encode_column(column: Any) -> dict[str, Any] | None:
     entries = np.asarray(column)
-    if categorical(column) is None and _are_numbers(column, entries):
+    if are_numbers(column):
         return {"kind": "numbers", "values": encode_array(_float32(entries), "f4")}
     names, codes = as_categories(column)
     if len(names) > _MOST_CATEGORIES:
@@ -209,20 +208,10 @@ def _encode_column(column: Any) -> dict[str, Any] | None:
     return {"kind": "categories", "categories": names, "codes": encode_array(codes, "u2")}
 
 
-def _are_numbers(column: Any, entries: Any) -> bool:
-    """Whether a column holds numbers; to numpy, a column of pandas with NA in it holds objects."""
-    kind = getattr(column, "dtype", entries.dtype).kind
-    return kind == "f" or (
-        kind in "iu" and len(set(entries[~are_missing(entries)])) > _FEW_INTEGERS
-    )
-
-
 def _float32(entries: Any) -> Any:
     """Numbers beyond the range of float32 become infinite, and so count as missing."""
     with np.errstate(over="ignore"):
-        if entries.dtype == object:
-            entries = np.where(are_missing(entries), np.nan, entries)
-        return entries.astype(np.float32)
+        return as_numbers(entries).astype(np.float32)
 
 
 def encode_array(array: Any, kind: str, name: str = "it") -> dict[str, str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anndata
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -110,10 +111,12 @@ def test_points_are_where_scanpy_would_look_for_them(tmp_path, columns, place, f
 
 def test_labels_are_columns_of_obs(tmp_path):
     path = tmp_path / "a.h5ad"
-    anndata.AnnData(np.eye(4), obs={"kind": list("abab")}).write_h5ad(path)
+    obs = pandas.DataFrame({"kind": list("abab"), "leiden": pandas.Categorical(["0", "10"] * 2)})
+    anndata.AnnData(np.eye(4), obs=obs.set_index(obs.index.astype(str))).write_h5ad(path)
     assert list(sparrot.read_labels(path, "kind")) == list("abab")
+    assert sparrot.read_labels(path, "leiden").cat.categories.tolist() == ["0", "10"]
     assert sparrot.read_points(path, label="kind").shape == (4, 4)
     with pytest.raises(
-        InvalidInputError, match=r"label must be a column of obs .* 'kind', got 'k'"
+        InvalidInputError, match=r"label must be a column of obs .* 'kind', 'leiden', got 'k'"
     ):
         sparrot.read_points(path, label="k")

@@ -152,7 +152,8 @@ def test_columns_of_text_are_left_out_with_one_line_that_names_them(read):
     assert np.shape(X) == (12, 2)
     assert names is None
     (line,) = said
-    assert line.endswith("left out the column of text 'kind'; to color by it, give label='kind'")
+    said = "left out the column 'kind', which is not of numbers; to color by it, give label='kind'"
+    assert line.endswith(said)
     assert read(text, label="kind")[0] == X
     assert read(text, label="kind")[2] == []
     with pytest.raises(InvalidInputError, match="must have columns of numbers after the first"):
@@ -179,10 +180,39 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
 def test_labels_are_read_as_numbers_where_they_are(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(table("ab" * 6))
-    assert sparrot.read_labels(path, "kind") == list("ab" * 6)
+    assert sparrot.read_labels(path, "kind").tolist() == list("ab" * 6)
     assert sparrot.read_labels(path, "w")[:2].tolist() == [0.25, 1.25]
     path.write_text(table([0, 1, 2] * 4))
     assert sparrot.read_labels(path, "kind").tolist() == [0, 1, 2] * 4
+    for kinds in (["01", "2"], ["True", "False"], ["1", ""], ["1", "nan"], ["9" * 20, "1"]):
+        path.write_text(table(kinds * 6))
+        assert sparrot.read_labels(path, "kind").tolist() == kinds * 6
+    path.write_text(table(["0.10", "-2"] * 6))
+    assert sparrot.read_labels(path, "kind").tolist() == [0.1, -2] * 6
+
+
+def test_labels_of_a_parquet_file_are_as_they_are(tmp_path):
+    pandas, path = pytest.importorskip("pandas"), tmp_path / "a.parquet"
+    pytest.importorskip("pyarrow")
+    labels = {
+        "name": ["0", "10", "01"],
+        "is": [True, False, True],
+        "many": pandas.Categorical(["0", "10", "0"]),
+        "day": pandas.to_datetime(["2020-01-02"] * 3),
+    }
+    pandas.DataFrame({"x": [1.0, 2, 3]} | labels | {"y": [4, 5, 6]}).to_parquet(path)
+    for label, values in labels.items():
+        read = sparrot.read_labels(path, label)
+        assert isinstance(read, np.ndarray)
+        assert read.tolist() == np.asarray(values).tolist()
+    with pytest.warns(AffinityWarning, match="columns 'name', 'many', 'day', which are not of num"):
+        X = sparrot.read_points(path, label="is")
+    assert X.tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+def test_a_label_must_be_a_column(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(table("ab" * 6))
     with pytest.raises(InvalidInputError, match=r"label must be a column of .* 'h', 'w', 'kind'"):
         sparrot.read_labels(path, "color")
 
@@ -201,7 +231,7 @@ def test_the_command_line_has_the_same_options(tmp_path, capsys):
     assert main(["embed", str(path), "--header", "yes", "-q", "-o", str(target)]) == 0
     assert read_names(target) == [f"c{k}" for k in range(12)]
     assert main(["embed", str(path), "--names", "no"]) == 0
-    assert "left out the column of text '0'" in capsys.readouterr().err
+    assert "left out the column '0', which is not of numbers" in capsys.readouterr().err
 
 
 def test_warnings_point_at_the_line_of_the_user(tmp_path):
