@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests")]
 os.environ.setdefault("MPLBACKEND", "agg")
 LIMIT = 180.0  # seconds after which a case hangs
-ENDS = ("answered", "refused", "wrong", "other errors", "hangs", "crashes")
-GOOD = ENDS[:2]
+ENDS = ("answered", "refused", "gave up", "wrong", "other errors", "hangs", "crashes")
+GOOD = ENDS[:3]
 
 
 def _inputs(seed: int) -> str:
@@ -178,7 +178,7 @@ def one(area: str, seed: int) -> tuple[str, str]:
         return "wrong", _words(error)
     except Exception as error:
         return "other errors", _words(error)
-    return ("refused" if end == "refused" else "answered"), ""
+    return (end if end in GOOD else "answered"), ""
 
 
 def _words(error: BaseException) -> str:

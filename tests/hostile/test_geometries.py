@@ -14,6 +14,7 @@ from hostile import geometries
 def test_what_is_answered_is_right(start):
     ends = Counter(geometries.run(seed) for seed in range(start, start + 30))
     assert ends["right"] > 20
+    assert ends["gave up"] <= 1
 
 
 def test_what_is_answered_for_more_points_is_right():

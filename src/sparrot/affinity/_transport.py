@@ -107,7 +107,9 @@ def qot(
     eps : regularization relative to the mean cost :math:`\bar C = N^{-2} \sum_{ij} C_{ij}`; 1 by
         default. Larger means more neighbors; on data of one piece with light tails a
         factor of three either way seldom matters.
-        `"connected"` finds the smallest eps, to 2 %, for which the graph has one component.
+        `"connected"` finds an eps at which the graph has one component and 2 % below which it has
+        more (the smallest, if larger eps never disconnect the graph; where it is connected at
+        1e-6, none below is tried).
     perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
     n_neighbors : instead of both: the effective number of neighbors of *every* row, hardly any of
         which has more: `min_neighbors` with a small eps (a twentieth of the eps at which a typical
@@ -132,7 +134,8 @@ def qot(
         `"alternating"` (dense and slow, a referee), or `"auto"`.
     tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`; with a floor also the largest
         :math:`k_i |W_i|^2 - 1` and the complementarity error.
-    max_iter : limit on Newton steps (or rounds of alternating projections) on all points.
+    max_iter : limit on the Newton steps (or rounds of alternating projections) of each solve;
+        easier problems that lead to it have the same limit each.
     potential : where to start: the potential of an earlier result on the same points, in the units
         of C; or that result itself, which with a floor is a better start, for it has `row_eps`.
     n_jobs : threads; all cores by default. The result does not depend on it.
@@ -189,10 +192,10 @@ def qot(
     :math:`\sum_j w_j [u_i + u_j - C_{ij}]_+ = \varepsilon` for every i. So a point of weight 2 is
     the same as two equal points of weight 1: where each point stands for :math:`w_i` copies, W has
     the sums of their affinities. Without `hollow` that is exact; with it, copies of one point have
-    no affinity to each other. eps is relative to the weighted mean of the costs. Only the ratio of
-    eps and the sum of the weights matters to the potential: weights that sum to one instead of n
-    want an eps n times smaller, or a `perplexity` (that of the rows of W, a number of points and
-    not of copies).
+    no affinity to each other. eps is relative to the weighted mean of the costs. Multiply
+    all weights and eps by t: the potential stays, and W is t times as large. So weights that sum to
+    one instead of n want an eps n times smaller, or a `perplexity` (that of the rows of W, a number
+    of points and not of copies).
 
     Examples
     --------
@@ -303,8 +306,9 @@ def qot_path(
     def affinities() -> Iterator[Affinity]:
         for eps in grid:
             with run, _results_of("qot", metric):  # BLAS has its threads back in between
+                before = path.n_solves
                 solution = path.at(eps)
-            yield affinity_of(solution, "qot", metric, path.n_solves)
+            yield affinity_of(solution, "qot", metric, path.n_solves - before)
 
     return affinities()
 
@@ -362,7 +366,7 @@ def project(
     kernel, q = as_points(K, "kernel", "K"), as_q(q)
     regularizer: Regularizer = QuadraticRegularizer()
     if q > 0:
-        if min_neighbors is not None:
+        if not _is_no_floor(min_neighbors):
             raise InvalidInputError(
                 "is for q = 0 alone",
                 parameter="min_neighbors",
@@ -474,7 +478,10 @@ def eot(
         drop = as_positive(drop, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
         if drop >= 1:
             raise InvalidInputError(
-                f"must be below 1, the mass of a row, got {drop:g}", parameter="drop", value=drop
+                f"must be below 1, the mass of a row, got {drop:g}",
+                parameter="drop",
+                value=drop,
+                remedy="1e-3 is a good start",
             )
     elif isinstance(eps, str) and as_scale(eps, perplexity) == Scale():
         raise InvalidInputError(
@@ -667,6 +674,7 @@ def as_scale(
                 f"{eps!r}",
                 parameter="eps",
                 value=eps,
+                remedy="take {eps='connected'}",
             )
         return Scale()
     if eps is None:
@@ -689,8 +697,7 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
     most = n - hollow
     if isinstance(value, str) and value == AUTO:
         value = scale.floor(n)
-    is_zero = isinstance(value, Real) and not isinstance(value, bool) and value == 0
-    given = value is not None and not is_zero
+    given = not _is_no_floor(value)
     if scale.n_neighbors is None:
         return as_floors(value, n, most) if given else None
     if given:
@@ -700,6 +707,12 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
             remedy="leave out one of them",
         )
     return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
+
+
+def _is_no_floor(value: Any) -> bool:
+    """Whether it is None or the number 0."""
+    is_zero = isinstance(value, Real) and not isinstance(value, bool) and value == 0
+    return value is None or is_zero
 
 
 def as_point_weights(value: Any, n: int, hollow: bool) -> FloatArray | None:
@@ -746,7 +759,10 @@ def as_options(
         require_transformer(neighbors)
         if search == "exact":
             raise InvalidInputError(
-                "is for search='approximate'; an exact search needs none", parameter="neighbors"
+                "is for search='approximate'; an exact search needs none",
+                parameter="neighbors",
+                value=neighbors,
+                remedy="take {search='approximate'}",
             )
     as_choice(search, "search", SEARCHES)
     if search != "exact" and solver not in ("auto", "active-set"):

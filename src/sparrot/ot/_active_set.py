@@ -20,7 +20,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -56,8 +55,8 @@ _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
 _POOR, _MOST_POWERS = 100.0, 8  # a marginal error that calls for masses 10 to 10^8 times larger
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
 
-_SPARSE_ROWS = 6.0  # neighbors a row below which the way down is from larger masses,
-_RAISED = 10.0  # as it is where a part had that many times its share
+_SPARSE_ROWS = 6.0  # with fewer neighbors a row, start from larger masses
+_RAISED = 10.0  # likewise if the mass of a part had to be raised that much
 
 LARGEST_PART = 40_000  # points of a part, at most, where not all pairs are looked at
 _RATIO = 4  # each part is that many times larger than the one before
@@ -65,12 +64,12 @@ _DENSE = 1024  # the first part has at most that many points,
 _PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
 _MOST_ROWS = 0.25  # the quantile of rows that must have two
 _PART_STEPS = 200  # Newton steps for a part, at most
-_SAME_EPS = 2  # a floor that comes in at the same eps moves most rows as much less
+_SAME_EPS = 2  # divides the slack where only the floor is new: most rows move less
 _WARM_ROWS = 64  # that judge a warm start
 
 _PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
 _LONG = 10.0  # seconds that are worth a line in the log
-_FEWER_NEIGHBORS = (
+FEWER_NEIGHBORS = (
     "take a smaller {eps}, or a {perplexity} instead (outliers inflate the mean cost that eps is "
     "relative to)"
 )
@@ -172,21 +171,21 @@ class ActiveSet(SpatialMethod):
         log_estimate(self._problem, "exact", _PASSES, run)
         self._resumed: FloatArray | None = None
         self._last: Solution | None = None  # in spatial order
-        self._ceilings = Ceilings(self._problem, run)
-        if options.checkpoint is not None:
-            self._go_on_from(options.checkpoint)
-
-    def _go_on_from(self, path: Path) -> None:
-        """Take what a checkpoint holds, if there is one, and save there what is found."""
-        checkpoint = Checkpoint(path, self._problem)
-        self._ceilings = Ceilings(self._problem, self._run, checkpoint.save)
-        state = checkpoint.load()
+        path = options.checkpoint
+        checkpoint = None if path is None else Checkpoint(path, self._problem)
+        keep = None if checkpoint is None else checkpoint.save
+        self._ceilings = Ceilings(self._problem, run, keep)
+        state = None if checkpoint is None else checkpoint.load()
         if state is not None:
             LOG.info("going on from %s, with %d pairs", path, len(state.pairs))
-            self._ceilings.resume(state)
-            self._resumed = state.u
-            if state.e is not None:
-                self._ceilings.begin_with(state.e, state.eps)
+            self._go_on_from(state)
+
+    def _go_on_from(self, state: State) -> None:
+        """Take what a checkpoint holds."""
+        self._ceilings.resume(state)
+        self._resumed = state.u
+        if state.e is not None:
+            self._ceilings.begin_with(state.e, state.eps)
 
     def take_multipliers(self, e: FloatArray, eps: float) -> bool:
         """As those of the last solution."""
@@ -211,7 +210,7 @@ class ActiveSet(SpatialMethod):
         self._run.require_memory(
             _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
             what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
-            remedy=_FEWER_NEIGHBORS,
+            remedy=FEWER_NEIGHBORS,
         )
         self._last = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
         return self._as_given(self._last, budget, tol)
@@ -302,7 +301,7 @@ class Ceilings:
         while True:
             rounds += 1
             dual = self._dual(problem, slack)
-            if rounds == 1 and problem.floor is None:
+            if rounds == 1 and isinstance(dual, SparseDual):
                 u = self._come_down(problem, dual, u, slack, budget)
             for aim in (max(tol, _CEILING_TOL), tol):
                 result = dual.solve(u, aim, budget.left, self._reporter(budget))
@@ -313,9 +312,9 @@ class Ceilings:
                     break
             if self._keep is not None:
                 self._keep(State(result.u, self._r, self._pairs, dual.e, self._eps))
-            stuck = budget.left <= 0 or result.error > max(tol, _CEILING_TOL)
-            if len(over) == 0 or stuck or rounds == _MAX_ROUNDS:
-                return self._solution(problem, dual, result, len(over) == 0)
+            lost = result.error > max(tol, _CEILING_TOL) or not np.isfinite(result.u).all()
+            if len(over) == 0 or lost or budget.left <= 0 or rounds == _MAX_ROUNDS:
+                return self._solution(problem, dual, result, len(over) == 0, tol)
             u = np.minimum(result.u, self._r)
             near = dual.transform_over(u, over)
             del dual  # and its arrays, before there is another
@@ -332,7 +331,7 @@ class Ceilings:
     def _come_down(
         self,
         problem: SparseProblem,
-        dual: RestrictedDual,
+        dual: SparseDual,
         u: FloatArray,
         slack: FloatArray,
         budget: Budget,
@@ -343,7 +342,7 @@ class Ceilings:
         there in few steps. Ghosts are no stiffer on the way: they take what does not fit into the
         support.
         """
-        error = dual.solve(u, np.inf, 0, lambda step, error: None).error
+        error = dual.error(dual.state(u))
         if not _POOR < error < np.inf:
             return u
         g = problem.regularizer
@@ -401,6 +400,7 @@ class Ceilings:
         dual: RestrictedDual,
         result: NewtonResult,
         certified: bool,
+        tol: float,
     ) -> Solution:
         """Ceilings that hold are the certificate; where one does not, the violation is unknown."""
         plan = dual.plan(result.u)
@@ -411,7 +411,8 @@ class Ceilings:
             exact=certified,
         )
         certificate = dual.certify(certificate, plan)
-        return Solution(problem, result.u, plan, certificate, result.history, certified, e=dual.e)
+        converged = certified and certificate.largest_error <= tol
+        return Solution(problem, result.u, plan, certificate, result.history, converged, e=dual.e)
 
     def _move(self, r: FloatArray) -> None:
         """Go from S(old r) to S(r): screen the rows that rise, drop the pairs that fall out.
@@ -426,7 +427,7 @@ class Ceilings:
                 raise NotEnoughMemoryError(
                     f"{found:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
                     "are more than fit in memory",
-                    remedy=_FEWER_NEIGHBORS,
+                    remedy=FEWER_NEIGHBORS,
                 )
             self._run.report("screening", n, done, total, marginal_error=self._error, n_pairs=found)
 

@@ -21,6 +21,7 @@ from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.ot._active_set import (
+    FEWER_NEIGHBORS,
     LARGEST_PART,
     LOG,
     Budget,
@@ -82,16 +83,10 @@ class ApproximateActiveSet(SpatialMethod):
             self._grown = max(reach, self._grown)
         ceilings = Ceilings(self._problem, self._run, pool=self._pool)
         solution = ceilings.solve(problem, self._near(problem, u), ROUNDED * tol, budget)
-        certificate = replace(solution.certificate, missed_rows=1.0)
         if solution.certificate.exact:  # on the pool; else nothing is known: no silent pass
-            sampled = sample_rows(problem, solution.u, solution.plan, self._rng, self._run)
-            certificate = replace(
-                certificate,
-                violation=sampled.violation,
-                pairs_checked=sampled.pairs_checked,
-                exact=False,
-                missed_rows=sampled.missed_rows,
-            )
+            certificate = sample_rows(solution, self._rng, self._run)
+        else:
+            certificate = replace(solution.certificate, missed_rows=1.0)
         return self._as_given(replace(solution, certificate=certificate), budget, tol)
 
     def _grow(self, problem: SparseProblem, u: FloatArray) -> FloatArray:
@@ -210,7 +205,7 @@ class NeighborPool:
             if n_pairs > limit:
                 raise NotEnoughMemoryError(
                     f"{n_pairs:,} pairs of {self.cost.n} points are more than fit in memory",
-                    remedy="take a smaller {eps}, or a {perplexity} instead",
+                    remedy=FEWER_NEIGHBORS,
                 )
         found = Pairs.join(pieces)
         self._extend(found)
@@ -245,26 +240,25 @@ def neighbor_graph(X: PointArray, neighbors: Any, run: Run) -> csr_array:
     return graph
 
 
-def sample_rows(
-    problem: SparseProblem, u: FloatArray, plan: csr_array, rng: np.random.Generator, run: Run
-) -> Certificate:
-    """Check random rows of a plan against all points.
+def sample_rows(solution: Solution, rng: np.random.Generator, run: Run) -> Certificate:
+    """The certificate of a plan, with random rows of it checked against all points.
 
     The share of rows of which a pair is missing gets an upper confidence bound (Clopper and
     Pearson).
     """
+    problem, u = solution.problem, solution.u
     n = problem.n
     n_rows = min(_SAMPLE, n)
     rows = np.sort(rng.permutation(n)[:n_rows]).astype(np.int32)
     found = screen(problem.cost, u, run, rows)
     scores = u[found.i] + u[found.j] - found.cost
     clear = scores > _ROUNDING * (np.abs(u[found.i]) + np.abs(u[found.j]) + found.cost)
-    out = clear & (found.entries_of(plan) == 0)
+    out = clear & (found.entries_of(solution.plan) == 0)
     missed = found.where(out)
     touched = np.isin(rows, np.concatenate([missed.i, missed.j])).sum()
     share = 1.0 if touched == n_rows else beta.ppf(_CONFIDENCE, touched + 1, n_rows - touched)
-    return Certificate(
-        marginal_error=np.inf,
+    return replace(
+        solution.certificate,
         violation=float(scores[out].max(initial=0.0)),
         pairs_checked=problem.n_pairs - number_of_pairs(n - n_rows, problem.hollow),
         exact=False,

@@ -27,8 +27,8 @@ _FASTER = 8.0  # factor on the step by which a row without any candidate rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
 _WORTH_COMPILING = 1_000_000  # entries of a block
 _SUPPORT_ROWS = 4096  # rows of a block of a support
-FEW = 2  # neighbors, or fewer, that say little of the potential of a row: the scores of
-_NEAREST = 4  # its nearest points say how far off it may be
+FEW = 2  # with so few neighbors a c-transform is uncertain
+_NEAREST = 4  # its uncertainty is then the spread of this many best scores
 
 
 @dataclass(frozen=True, slots=True)

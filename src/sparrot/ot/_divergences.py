@@ -154,7 +154,10 @@ def _as_nonnegative(x: Any, name: str) -> FloatArray:
     x = as_finite(x, None, name)
     if (x < 0).any():
         raise InvalidInputError(
-            f"must not be negative, got {x.min():.3g}", parameter=name, value=float(x.min())
+            f"must not be negative, got {x.min():.3g}",
+            parameter=name,
+            value=float(x.min()),
+            remedy="clip at zero",
         )
     return x
 
@@ -165,6 +168,7 @@ def _require_one_shape(A: FloatArray, B: FloatArray, name: str, other: str) -> N
             f"and {other} must have one shape, got {A.shape} and {B.shape}",
             parameter=name,
             value=A.shape,
+            remedy="pass arrays of one shape",
         )
 
 

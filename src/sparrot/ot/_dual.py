@@ -59,7 +59,7 @@ class DenseDual(Dual[DualState]):
         """Evaluate by blocks of rows; only positive scores are kept."""
         s, regularizer, w = self.scores(u), self._regularizer, self._weights
         entries, integrals, slopes = (
-            _as_measure(_like(s, data), w)
+            _as_measure(like(s, data), w)
             for data in (
                 regularizer.entry(s.data), regularizer.integral(s.data), regularizer.slope(s.data)
             )
@@ -80,7 +80,7 @@ class DenseDual(Dual[DualState]):
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `g(s_ij) / m`, times `w_i w_j` where points have weights."""
         s = self.scores(u)
-        return _as_measure(_like(s, self._regularizer.entry(s.data) / self.mass), self._weights)
+        return _as_measure(like(s, self._regularizer.entry(s.data) / self.mass), self._weights)
 
     def _positive(self, u: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
         rows = slice(start, start + _DENSE_BLOCK)
@@ -131,8 +131,8 @@ class RestrictedDual(ABC):
         """Minimize from u."""
 
     def over(self, u: FloatArray) -> IntArray:
-        """The rows whose potentials stick out of their ceilings."""
-        return np.flatnonzero(u > self._ceiling).astype(np.int32)
+        """The rows whose potentials stick out of their ceilings, or are not numbers."""
+        return np.flatnonzero(~(u <= self._ceiling)).astype(np.int32)
 
     @abstractmethod
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
@@ -165,7 +165,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         self.weight = 1.0 if weights is None else weights
         self._weights = weights
         self._regularizer = regularizer
-        self._weight = np.empty(0 if regularizer.linear else len(support.indices))
+        self._slopes = np.empty(0 if regularizer.linear else len(support.indices))
         self._diagonal = np.empty(0)  # of the last state
         self._sums = np.empty((3, len(ceiling)))  # of entries, of their integrals, of their slopes
 
@@ -204,7 +204,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
             )  # fmt: skip
         return partial(
             power_rows, s.indptr, s.indices, s.cost, u, g.factor, g.power,
-            entry, integral, slope, self._degree, self._active, self._weight,
+            entry, integral, slope, self._degree, self._active, self._slopes,
         )  # fmt: skip
 
     def _hessian(self, x: FloatArray) -> FloatArray:
@@ -215,7 +215,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
             rows = partial(adjacency_rows, s.indptr, self._active, self._degree, y, out)
         else:
             rows = partial(
-                weighted_rows, s.indptr, self._active, self._weight, self._degree, y, out
+                weighted_rows, s.indptr, self._active, self._slopes, self._degree, y, out
             )
         self._run.threads.blocks(rows, len(x), self._block)
         out *= self.weight
@@ -252,9 +252,9 @@ def _as_measure(density: csr_array, weights: FloatArray | None) -> csr_array:
         return density
     w = weights
     product = np.repeat(w, np.diff(density.indptr)) * w[density.indices]  # symmetric to the bit
-    return _like(density, product * density.data)
+    return like(density, product * density.data)
 
 
-def _like(pattern: csr_array, data: FloatArray) -> csr_array:
+def like(pattern: csr_array, data: FloatArray) -> csr_array:
     """A matrix with the pattern of another."""
     return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -34,7 +34,7 @@ from scipy.sparse import csr_array
 
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.engine import Run
-from sparrot.ot._dual import DenseDual, RestrictedDual
+from sparrot.ot._dual import DenseDual, RestrictedDual, like
 from sparrot.ot._newton import (
     LEAST_DELTA,
     Dual,
@@ -60,7 +60,9 @@ _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come nea
 _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
 _MAX_SOLVES = 3  # of the system for one step
-_HUGE = 1e9  # a multiplier that leaves no difference between the weights of a row
+_HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
+_MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
+_LARGEST_LOG = 700.0  # of eps + f / 2, in doubles
 _SINGULAR = 1e-10  # share of a 2 x 2 determinant below which it is rounding
 
 
@@ -187,11 +189,7 @@ class DenseFloorDual(FloorDual):
         """By the sparse matrix of positive scores."""
         W, h = self._entries(x)
         w = W.data
-
-        def like(data: FloatArray) -> csr_array:
-            return csr_array((data, W.indices, W.indptr), shape=W.shape)
-
-        A, B, Q = like(h), like(w * h), like(w * w * h)
+        A, B, Q = like(W, h), like(W, w * h), like(W, w * w * h)
         a, b, q = A.sum(axis=1), B.sum(axis=1), Q.sum(axis=1)
 
         def hessian(p: FloatArray) -> FloatArray:
@@ -201,7 +199,7 @@ class DenseFloorDual(FloorDual):
 
         (u, e), k = x, self._k
         value = float((w * w / h).sum()) / 4 - float(u.sum()) + float((e / k).sum()) / 4
-        sums = np.stack([W.sum(axis=1), like(w * w).sum(axis=1)])
+        sums = np.stack([W.sum(axis=1), like(W, w * w).sum(axis=1)])
         return _state(value, sums, k, e, self._eps, np.stack([a, b, q]), hessian)
 
     def _entries(self, x: FloatArray) -> tuple[csr_array, FloatArray]:
@@ -252,7 +250,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         x = self.sweep(np.stack([u, self.e]))
         u, self.e = x
         if len(self.over(u)):
-            return NewtonResult(u, 0.0, ())
+            return NewtonResult(u, np.nan, ())
         result = newton(self, x, tol, max_iter, report)
         u, self.e = result.u
         return replace(result, u=u)
@@ -260,7 +258,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
     def over(self, u: FloatArray) -> IntArray:
         """Also the rows with fewer pairs than their floor: only a ghost could take the rest."""
         too_few = np.diff(self._support.indptr) < self._k
-        return np.flatnonzero((u > self._ceiling) | too_few).astype(np.int32)
+        return np.flatnonzero(~(u <= self._ceiling) | too_few).astype(np.int32)
 
     def state(self, x: FloatArray) -> FloorState:
         """Evaluate by blocks of rows."""
@@ -377,9 +375,10 @@ def must_be_uniform(floor: FloatArray, most: int) -> bool:
 def uniform_solution(problem: SparseProblem, C: FloatArray, method: str, tol: float) -> Solution:
     """The uniform matrix, as the limit of large and equal multipliers: one linear system for u."""
     n = problem.n
-    e = np.full(n, _HUGE)
-    d = problem.regularizer.mass + _HUGE
     finite = np.where(np.isfinite(C), C, 0.0)
+    huge = _HUGE * max(1.0, float(np.abs(finite).max()))
+    e = np.full(n, huge)
+    d = problem.regularizer.mass + huge
     target = d + finite.sum(axis=1)  # of (n - 2) u_i + sum u, or n u_i + sum u with a diagonal
     own = n - 2 if problem.hollow else n
     u = target / 2 if own == 0 else (target - target.sum() / (own + n)) / own
@@ -398,12 +397,11 @@ def floor_certificate(
     """The certificate with what a floor asks for in addition."""
     assert problem.floor is not None
     spare = 1 - problem.floor * plan.multiply(plan).sum(axis=1)
+    both = np.maximum(0, np.minimum(e / (problem.regularizer.mass + e), spare))
     return replace(
         certificate,
         floor_violation=float(np.maximum(0, -spare).max()),  # NumPy's, for NaN must stay
-        complementarity=float(
-            np.maximum(0, np.minimum(e / (problem.regularizer.eps + e), spare)).max()
-        ),
+        complementarity=float(np.where(e < 0, np.inf, both).max()),
     )
 
 
@@ -421,6 +419,7 @@ def transform_rows(
               w_j = [v + S_j]_+ / (\varepsilon + (f + e_j) / 2)
 
     and equality in the second where f > 0; `near` are guesses of f, e is of shape (m,) or S.shape.
+    A row with fewer points than k gets infinity.
 
     Examples
     --------
@@ -446,9 +445,10 @@ def transform_rows(
     low, y_low = np.full(len(todo), np.log(eps)), y[todo]
     high, y_high = np.full(len(todo), np.inf), np.full(len(todo), -np.inf)
     x = np.maximum(np.log(eps + near[todo] / 2), low + y_low / 2)
-    for _ in range(100):
+    stride = np.log(2)  # while there is no bracket, in the logarithm; it doubles
+    for turn in range(_MAX_TURNS):
         if len(todo) == 0:
-            break
+            return v, f
         f[todo] = 2 * np.maximum(np.exp(x) - eps, 0.0)
         v[todo], y_x = excess(f[todo], todo)
         up = y_x > 0
@@ -459,10 +459,13 @@ def transform_rows(
             secant = low + (high - low) * y_low / (y_low - y_high)
             middle, margin = (low + high) / 2, 0.01 * (high - low)
             inside = (secant > low + margin) & (secant < high - margin)
-        x = np.where(np.isfinite(high), np.where(inside, secant, middle), x + np.maximum(y_x, 0.1))
+        between = np.where(inside & (turn % 4 > 0), secant, middle)
+        beyond = np.minimum(x + np.maximum(y_x, stride), _LARGEST_LOG)
+        x, stride = np.where(np.isfinite(high), between, beyond), 2 * stride
         keep = np.flatnonzero(open_)
         todo, x = todo[keep], x[keep]
         low, y_low, high, y_high = low[keep], y_low[keep], high[keep], y_high[keep]
+    v[todo], f[todo] = np.inf, 0.0
     return v, f
 
 

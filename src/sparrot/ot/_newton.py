@@ -4,7 +4,7 @@ Each step solves :math:`(D + A + \delta I) \Delta u = -F` by conjugate gradients
 the diagonal and only as precisely as the step deserves, and is then made longer or shorter by a
 line search. Where components of the support are all but bipartite, D + A is all but singular, and
 steps are far too long: after such a step :math:`\delta` grows, after a good one it falls again, and
-where the answer itself is that far, so that nothing is gained by short steps, it is small again.
+after ten steps without progress it is reset, for the solution may really be far.
 
 A row in which no score is positive has no Hessian. It is lifted half way to its c-transform, the v
 with :math:`\sum_j g([v + u_j - C_{ij}]_+) = m`. This never increases Phi: in the problem with two
@@ -122,7 +122,7 @@ class Dual(ABC, Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class NewtonResult:
-    """The best iterate, its marginal error, and the errors on the way."""
+    """The best iterate, its marginal error (NaN if none was computed), and those on the way."""
 
     u: FloatArray
     error: float

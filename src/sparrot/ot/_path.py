@@ -27,6 +27,7 @@ MIN_NEIGHBORS = 5.0  # of every row, wherever a floor is chosen for the user
 _SHARE_OF_MEAN = 0.5  # such a floor is at most this share of the mean number of neighbors
 _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perplexity
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
+_PERPLEXITY_ERROR = 0.01  # of the mean perplexity of a result, at most
 _ROUGH_TOL = 1e-4  # marginal error of solves while eps is not yet known
 _FLOOR_TOL = 1e-2  # error of solves on the way to one with a floor on every row
 _BY_EPS_ALONE = 0.005  # share of a perplexity that is due to eps where floors make the rest
@@ -37,11 +38,11 @@ _SHARE_OF_PAIRS = 0.5  # for two neighbors, where rows are all but singular,
 _SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
-_SHARE_OF_PART = 4  # how many times smaller a part is for an entropic plan,
-_SHARE_OF_NEIGHBORS = 0.5  # that its rows have at the same eps, at most,
-_FEWEST_OF_PART = 5.0  # neighbors of its rows on average, at least,
-_FROM_ABOVE = 4.0  # times its eps from which all points come down,
-_FEWEST_WITH_PARTS = 500  # points up to which there is none
+_PART_RATIO = 4  # an entropic pilot has n / 4 points
+_SHARE_OF_NEIGHBORS = 0.5  # and aims at this share of the neighbors
+_FEWEST_OF_PART = 5.0  # but at no fewer than these
+_FROM_ABOVE = 4.0  # all points start at this many times its eps
+_FEWEST_WITH_PARTS = 500  # points up to which there is no such pilot
 _ABOVE = 0.05  # added to the log eps of a pilot, so that the first solve is above the target
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
@@ -157,11 +158,12 @@ class EpsilonPath:
         tol: float | None = None,
         with_floor: bool = True,
         with_plan: bool = True,
+        eps_is_given: bool = True,
     ) -> Solution:
         """The solution at one relative eps, and perhaps without the floor of the problem.
 
         One that is needed only on the way may lack its plan. Raises `NotConvergedError` with the
-        best iterate if need be.
+        best iterate if need be, which advises a larger eps if the user may choose it.
         """
         if eps < _TINY and eps < NO_DIGITS * self._near_eps():
             raise InvalidInputError(
@@ -183,7 +185,7 @@ class EpsilonPath:
                 solution = dense.solve(eps, None, tol, with_floor)
         self.n_solves += 1
         if not solution.converged:
-            raise _not_converged(solution, self._options)
+            raise _not_converged(solution, self._options, tol, eps_is_given)
         self._known = [*self._known[-2:], (float(np.log(eps)), solution.u)]
         self._plan = solution.plan
         return solution
@@ -208,6 +210,7 @@ class EpsilonPath:
                 f"got {target:g}",
                 parameter="perplexity",
                 value=target,
+                remedy=f"take {{perplexity={min(PERPLEXITY, most / 2):g}}}" if most > 2 else (),
             )
         floor = self._problem.floor
         if floor is not None and target <= floor.mean():
@@ -217,24 +220,43 @@ class EpsilonPath:
                 value=target,
                 remedy=["raise it", "lower {min_neighbors}", "take {n_neighbors} alone"],
             )
-        log_eps, slope = self._pilot(target)
         try:
-            log_eps, _ = self._reach(target, log_eps, slope, PERPLEXITY_PRECISION)
-            return self.at(float(np.exp(log_eps)))
+            return self._found(target, *self._pilot(target))
         except OutOfReachError as error:
+            attained = f"{target * np.exp(error.nearest):.3g}"
+            others = [f"take {{perplexity={attained}}}"] if 1 < float(attained) < most else []
             raise InvalidInputError(
                 error.problem, parameter="perplexity", value=target,
-                remedy=[*self._outliers_to_drop(), *self._clusters_to_part(), *error.remedies],
+                remedy=[*self._outliers_to_drop(), *self._clusters_to_part(), *others],
             ) from error  # fmt: skip
         except NotConvergedError as error:
             raise NotConvergedError(
                 f"on the way to a mean perplexity of {target:g}: {error.problem}",
                 error.result,
                 remedy=[
-                    *(remedy for remedy in error.remedies if "{eps}" not in remedy),
+                    *error.remedies,
                     *self._outliers_to_drop(),
+                    "take a larger {perplexity}",
                 ],
             ) from error
+
+    def _found(self, target: float, log_eps: float, slope: float) -> Solution:
+        """The solution with that perplexity, from a logarithm of eps to begin with.
+
+        Solves that are rough are enough to find its eps, almost always; a result is never rougher.
+        """
+        precise = min(self._options.tol, _ROUGH_TOL)
+        for tol in (_ROUGH_TOL, precise):
+            log_eps, slope = self._reach(target, log_eps, slope, PERPLEXITY_PRECISION, tol)
+            solution = self.at(float(np.exp(log_eps)), precise, eps_is_given=False)
+            found = float(self._method.perplexities(solution).mean())
+            if abs(found / target - 1) <= _PERPLEXITY_ERROR:
+                return solution
+        raise NotConvergedError(
+            f"it is {found:.4g} of rows whose sums are right to {precise:.0e}",
+            solution,
+            remedy="lower {tol}",
+        )
 
     def with_neighbors(self, k: float) -> Solution:
         """The solution in which every row has k effective neighbors, and hardly any has more.
@@ -251,15 +273,16 @@ class EpsilonPath:
                 self._start = self.at(eps, _FLOOR_TOL, with_floor=False).u
             self._known = []  # says nothing of problems with a floor
             if share < _SHARE_ON_THE_WAY:
-                self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
+                with suppress(NotConvergedError):
+                    self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
         try:
-            return self.at(share * eps)
+            return self.at(share * eps, eps_is_given=False)
         except NotConvergedError as error:
             raise NotConvergedError(
                 error.problem,
                 error.result,
                 remedy=[
-                    *(remedy for remedy in error.remedies if "{eps}" not in remedy),
+                    *error.remedies,
                     "take a larger {n_neighbors}",
                     "take {perplexity} with {min_neighbors}",
                 ],
@@ -294,11 +317,11 @@ class EpsilonPath:
                 break
             if high == np.inf:
                 eps = 4 * low
-            elif low == 0:
+            elif low > 0:
+                eps = float(np.sqrt(low * high))
+            elif high / 4 >= _SMALLEST_CONNECTED:
                 eps = high / 4
             else:
-                eps = float(np.sqrt(low * high))
-            if eps < _SMALLEST_CONNECTED:
                 break  # connected however small: so are two or three points
             _require_in_range(eps)
         return self._connected_from(high)
@@ -358,7 +381,7 @@ class EpsilonPath:
         ]
 
     def _reach(
-        self, target: float, start: float, slope: float, precision: float
+        self, target: float, start: float, slope: float, precision: float, tol: float = _ROUGH_TOL
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
         center = float(np.log(min(self._typical_eps(), self._near_eps())))
@@ -366,7 +389,7 @@ class EpsilonPath:
         what = f"a mean perplexity of {target:g}"
         root = Secant(start, slope, precision, what, center, stride)
         while not root.found:
-            rough = self.at(float(np.exp(root.x)), _ROUGH_TOL, with_plan=False)
+            rough = self.at(float(np.exp(root.x)), tol, with_plan=False, eps_is_given=False)
             found = float(self._method.perplexities(rough).mean())
             if found > (1 + _BY_EPS_ALONE) * target and _floors_rule(rough):
                 raise self._floors_exceed(found, target)
@@ -423,7 +446,7 @@ class EpsilonPath:
         All points start from the potentials of the part, at a larger eps: the way down is easy.
         """
         n = self._problem.n
-        index = np.sort(np.random.default_rng(0).permutation(n)[: n // _SHARE_OF_PART])
+        index = np.sort(np.random.default_rng(0).permutation(n)[: n // _PART_RATIO])
         fewer = max(target * _SHARE_OF_NEIGHBORS, min(target, _FEWEST_OF_PART))
         if n <= _FEWEST_WITH_PARTS or not fewer < len(index) / 2:
             return log_eps, slope
@@ -513,7 +536,9 @@ def _extrapolated(known: list[tuple[float, float]], log_n: float) -> float:
 
 
 class OutOfReachError(InvalidInputError):
-    """No eps gives what was asked for."""
+    """No eps gives what was asked for; the nearest value was off by `nearest` in its logarithm."""
+
+    nearest: float = np.inf
 
 
 class Secant:
@@ -529,7 +554,7 @@ class Secant:
     x, slope : where to begin, and about how steep the function is there.
     precision : of its value at the root.
     what : what the root gives, for the error if there is none.
-    center : at most 0, the logarithm of a typical cost: from there on eps is small.
+    center : logarithm of a typical cost (at most 0); the search goes down to 1e-9 times that cost.
     stride : the longest step.
     parameter : what was asked for, for the error.
 
@@ -555,6 +580,7 @@ class Secant:
     ) -> None:
         self.x, self.slope = x, slope
         self.found = False
+        self._nearest = np.inf  # the value of least size so far
         self._precision = precision
         self._what, self._parameter = what, parameter
         self._center, self._stride = center, stride
@@ -569,6 +595,7 @@ class Secant:
         Raises `OutOfReachError` if there is nowhere to go.
         """
         self._steps += 1
+        self._nearest = min(y, self._nearest, key=abs)
         self.found = abs(y) <= self._precision
         if self.found:
             return
@@ -578,7 +605,7 @@ class Secant:
             dx, dy = x - self._before[0], y - self._before[1]
             is_extreme = not self._center - _END_OF_PLATEAUS <= x <= _END_OF_PLATEAUS
             if is_extreme and abs(dx) > 1 and abs(dy) < self._precision:
-                raise self._out_of_reach(y)
+                raise self._out_of_reach()
             if dx * dy > 0:
                 self.slope = float(np.clip(dy / dx, 0.05, 5.0))
         self._before = x, y
@@ -587,19 +614,24 @@ class Secant:
         if np.isfinite(self._bracket).all() and not self._bracket[0] < self.x < self._bracket[1]:
             self.x = sum(self._bracket) / 2
         if self.x == x or self._steps == _MAX_SOLVES:
-            raise self._out_of_reach(y)
+            raise self._out_of_reach()
 
-    def _out_of_reach(self, y: float) -> OutOfReachError:
-        return OutOfReachError(
+    def _out_of_reach(self) -> OutOfReachError:
+        factor = np.exp(abs(self._nearest))
+        error = OutOfReachError(
             f"is out of reach: nothing between {np.exp(self._low):.1g} and {_RANGE[1]:g} times the "
-            f"mean cost gives {self._what}; the nearest was off by a factor {np.exp(abs(y)):.2f}",
+            f"mean cost gives {self._what}; the nearest was off by a factor {factor:.2f}",
             parameter=self._parameter,
             remedy="ask for a value that is attained",
         )
+        error.nearest = self._nearest
+        return error
 
 
-def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
-    """What is wrong with the best iterate, and what applies to it."""
+def _not_converged(
+    solution: Solution, options: Options, tol: float, eps_is_given: bool
+) -> NotConvergedError:
+    """What is wrong with the best iterate at this tolerance, and what applies to it."""
     error, violation = solution.certificate.largest_error, solution.certificate.violation
     regularizer = solution.problem.regularizer
     what = (
@@ -613,18 +645,22 @@ def _not_converged(solution: Solution, options: Options) -> NotConvergedError:
         problem += ", and pairs outside the support could not be ruled out"
     height = float(np.abs(solution.u - regularizer.shift).max() / regularizer.eps)
     rounding = 4 * np.finfo(np.float64).eps * height  # of u_i + u_j - C_ij, over eps
+    limits = ["{tol}"] if tol == options.tol else []
     if error < _NEAR_ROUNDING * rounding:
         problem += (
             f"; rounding alone makes {rounding:.0e} of it, for u is as large as {height:.0e} eps"
         )
-        remedy = ["drop far points", "raise {tol}"]
+        remedy = ["drop far points"]
     else:
-        at_limit = len(solution.history) >= (options.max_iter or MAX_STEPS)
-        remedy = ["raise {max_iter} or {tol}" if at_limit else "raise {tol}"]
+        remedy = []
+        if len(solution.history) >= (options.max_iter or MAX_STEPS):
+            limits.insert(0, "{max_iter}")
         if solution.method == "active-set" and solution.problem.n <= _FITS_DENSE:
-            remedy.insert(0, "take {solver='newton'}")
-        if options.search != "exact":
+            remedy.append("take {solver='newton'}")
+        if solution.method == "approximate-active-set":
             remedy.append("give an approximate search more {neighbors}")
-    if solution.problem.cost.is_relative:
+    if limits:
+        remedy.append(f"raise {' or '.join(limits)}")
+    if eps_is_given and solution.problem.cost.is_relative:
         remedy.append(f"take a larger {{eps}} (it is {regularizer.eps:.3g} x the mean cost)")
     return NotConvergedError(problem, solution, remedy=remedy)

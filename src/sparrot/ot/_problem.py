@@ -65,8 +65,8 @@ class PowerRegularizer(Regularizer):
 
     Attributes
     ----------
-    share : of the mass: a share of the points has the same potentials with the same share of the
-        mass, whatever g is.
+    share : factor on the mass: a random fraction of the points with the same fraction of the mass
+        has about the same potentials as all.
     """
 
     share: float = field(default=1.0, kw_only=True)
@@ -253,9 +253,9 @@ class Problem(Generic[R]):
     def part(self, index: IntArray) -> Self:
         """The same problem between some of the points, without a floor: they have fewer.
 
-        Of weights that are so large beside those of the part that a hollow problem might have no
-        solution, a part is taken: half of the points have the median or more, so that no point has
-        more than half of the weight. Two points have equal weights.
+        Weights are capped at n/4 times their median: half of the points weigh at least the median,
+        so none then has more than half of the total, and a hollow plan exists. Of two points both
+        get the smaller weight.
         """
         weights = None if self.weights is None else self.weights[index]
         if weights is not None:

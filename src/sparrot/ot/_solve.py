@@ -89,7 +89,8 @@ def _require_solves(name: str, problem: AnyProblem) -> None:
     """Raise unless the method is for such problems."""
     what = _lacks(name, problem)
     if what:
-        others = [f"{{solver={other!r}}}" for other in SOLVERS[1:] if not _lacks(other, problem)]
+        able = [other for other in SOLVERS[1:] if not _lacks(other, problem)] or ["auto"]
+        others = [f"{{solver={other!r}}}" for other in able]
         raise InvalidInputError(
             f"{name!r} does not solve problems with {what}",
             parameter="solver",

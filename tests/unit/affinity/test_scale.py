@@ -9,6 +9,7 @@ import sparrot
 from problems import points
 from sparrot._eigensolver import _SOLVERS
 from sparrot.ot import Secant, _active_set as active_set, screen
+from sparrot.ot._dense import DenseNewton
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
 
@@ -72,6 +73,39 @@ def test_connected_is_the_smallest_eps_that_connects(name):
     assert sparrot.qot(X, 0.95 * a.relative_eps).n_connected_components > 1
 
 
+def test_a_graph_is_connected_where_outliers_make_all_typical_costs_tiny():
+    pairs = [[1e5, 0], [1e5, 1], [-1e5, 0], [-1e5, 1]]
+    X = np.vstack([points("gaussian", 396)[:, :2], pairs])
+    a = sparrot.qot(X, "connected")  # the search starts at an eps of less than 1e-6
+    assert a.n_connected_components == 1
+    assert sparrot.qot(X, 0.95 * a.relative_eps).n_connected_components > 1
+
+
+def test_a_perplexity_that_rough_solves_misjudge_is_met_all_the_same(monkeypatch):
+    solve = DenseNewton.solve
+
+    def misjudged(self, eps, start, tol, with_floor=True):
+        return solve(self, 1.3 * eps if tol > 1e-6 else eps, start, tol, with_floor)
+
+    monkeypatch.setattr(DenseNewton, "solve", misjudged)
+    a = sparrot.qot(points("swiss-roll", 200), perplexity=8)
+    assert abs(sparrot.perplexity(a.matrix).mean() / 8 - 1) <= 0.01
+
+
+def test_what_a_search_needs_on_the_way_is_not_blamed_on_the_tolerance(monkeypatch):
+    solve = DenseNewton.solve
+    monkeypatch.setattr(DenseNewton, "solve", lambda *args: replace(solve(*args), converged=False))
+    X = points("gaussian", 60)
+    with pytest.raises(sparrot.NotConvergedError, match="perplexity of 20") as caught:
+        sparrot.qot(X, perplexity=20)
+    assert caught.value.remedy == "take a larger perplexity"
+    with pytest.raises(sparrot.NotConvergedError) as caught:
+        sparrot.qot(X, 1.0, search="auto")
+    assert caught.value.remedies[0] == "raise {tol}"
+    assert "larger {eps}" in caught.value.remedies[1]
+    assert len(caught.value.remedies) == 2  # no neighbors: the search was exact
+
+
 @pytest.mark.parametrize("kind", ["qot", "eot", "tsallis", "gaussian", "epanechnikov"])
 def test_matching_gives_the_mean_perplexity_of_the_other(kind):
     X = points("spiral")
@@ -92,6 +126,7 @@ def test_the_path_equals_separate_solves(grid, solver):
         assert abs(a.matrix - alone.matrix).max() <= 1e-6
         assert a.certificate.marginal_error <= 1e-8
         assert a.certificate.exact
+        assert a.n_solves == 1
 
 
 def test_a_path_downwards_screens_all_pairs_once(monkeypatch):
@@ -137,6 +172,12 @@ def test_secant_steps_to_a_root_that_is_not_there_end():
     root = Secant(0.0, slope=0.7, precision=1e-3, what="value", parameter="to")
     with pytest.raises(sparrot.InvalidInputError, match="to is out of reach"):
         values_on_the_way(root, lambda x: 1.0 + np.exp(x))
+
+
+def test_the_nearest_value_on_the_way_is_told_where_there_is_no_root():
+    root = Secant(0.0, slope=0.7, precision=1e-3, what="value")
+    with pytest.raises(sparrot.InvalidInputError, match=r"off by a factor 1\.11$|factor 1\.11;"):
+        values_on_the_way(root, lambda x: 0.1 if x == 0 else 1.0 + np.exp(x))
 
 
 def test_outliers_get_a_warning_that_names_them():
@@ -250,8 +291,10 @@ def test_far_clusters_are_named_where_a_perplexity_cannot_be_had():
 
 def test_duplicates_are_mentioned_where_no_eps_is_found():
     X = np.repeat(points("gaussian", 40), 5, axis=0)  # four others at no cost: no fewer neighbors
-    with pytest.raises(sparrot.InvalidInputError, match="160 of 200 points are duplicates"):
+    with pytest.raises(sparrot.InvalidInputError, match="160 of 200 points are duplicates") as said:
         sparrot.qot(X, perplexity=2)
+    assert said.value.remedies[-1] == "take {perplexity=4}"
+    assert sparrot.qot(X, perplexity=4).perplexity == pytest.approx(4, rel=0.01)
 
 
 def test_matching_sets_the_scale_itself():

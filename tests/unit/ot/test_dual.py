@@ -79,3 +79,9 @@ def test_an_answer_that_is_far_along_an_all_but_bipartite_graph_is_reached(seed)
         a = sparrot.qot(C, 1e-3, metric="precomputed", potential=start)
         assert a.certificate.marginal_error <= 1e-8
         assert a.n_iter < 120
+
+
+def test_a_potential_that_is_no_number_is_below_no_ceiling(duals):
+    u = np.zeros(80)
+    u[3], u[5] = np.nan, 0.7
+    assert duals["sparse"].over(u).tolist() == [3, 5]

@@ -22,7 +22,10 @@ from problems import (
 from sparrot._kernels import floor_transform_rows
 from sparrot.affinity import _registry as registry
 from sparrot.affinity._kinds import KINDS
-from sparrot.ot._floor import transform_rows
+from sparrot.cost import make_cost
+from sparrot.ot import Certificate, Problem, QuadraticRegularizer
+from sparrot.ot._dense import DenseNewton
+from sparrot.ot._floor import floor_certificate, transform_rows
 
 
 def outliers(n, p=5):
@@ -714,6 +717,60 @@ def test_the_compiled_transform_of_rows_is_the_dense_one(near):
     assert 0 < (f == 0).sum() < n
     assert v == pytest.approx(V, rel=1e-9)
     assert f == pytest.approx(F, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("eps", [1e-5, 1e-8])
+def test_the_transform_of_rows_brackets_a_floor_however_small_eps_is(eps):
+    n, m = 10, 200
+    S = np.random.default_rng(2).standard_normal((n, m))
+    k, none = np.full(n, 1.01), np.zeros(n)
+    v, f = transform_rows(S, np.zeros(m), eps, k, none)
+    W = np.maximum(v[:, None] + S, 0) / (eps + f[:, None] / 2)
+    assert effective(W) == pytest.approx(1.01, rel=1e-9)
+    columns, rows = np.tile(np.arange(m, dtype=np.int32), n), np.arange(n, dtype=np.int32)
+    V, F = np.empty(n), np.empty(n)
+    floor_transform_rows(
+        np.arange(n + 1) * m, columns, -S.ravel(), np.zeros(m), np.zeros(m), eps, k, none, 1e-12,
+        rows, V, F,
+    )  # fmt: skip
+    assert f == pytest.approx(F, rel=1e-9)
+    assert v == pytest.approx(V, rel=1e-9)
+
+
+def test_a_row_of_fewer_points_than_its_floor_has_no_transform():
+    S = np.array([[0.0, -1.0, -np.inf, -np.inf]])
+    v, _ = transform_rows(S, np.zeros(4), 0.1, np.array([3.0]), np.zeros(1))
+    assert v[0] == np.inf
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e10])
+def test_a_floor_of_all_other_points_is_met_whatever_the_size_of_the_kernel(factor):
+    K = np.exp(-half_squared(points("gaussian", 200)))
+    a = sparrot.project(factor * K, min_neighbors=199)
+    assert a.matrix.toarray() == pytest.approx((1 - np.eye(200)) / 199, abs=1e-8)
+    assert a.certificate.largest_error <= 1e-8
+
+
+def test_a_negative_multiplier_proves_nothing():
+    cost, floor = make_cost(np.eye(3), "sqeuclidean"), np.full(3, 2.0)
+    problem = Problem(cost, QuadraticRegularizer(), floor=floor)
+    plan, good = csr_array((1 - np.eye(3)) / 2), Certificate(0.0, 0.0, 3, exact=True)
+    e = np.ones(3)
+    assert floor_certificate(good, problem, plan, e).complementarity <= 1e-15
+    e[1] = -1e-3
+    assert floor_certificate(good, problem, plan, e).complementarity == np.inf
+
+
+def test_rows_of_equal_neighbors_do_without_the_solve_on_the_way(monkeypatch):
+    solve = DenseNewton.solve
+
+    def gives_up(self, eps, start, tol, with_floor=True):
+        solution = solve(self, eps, start, tol, with_floor)
+        return replace(solution, converged=solution.converged and tol < 1e-4)
+
+    monkeypatch.setattr(DenseNewton, "solve", gives_up)
+    a = sparrot.qot(points("gaussian", 60), n_neighbors=8)
+    assert effective(a.matrix).min() >= 8 * (1 - 1e-7)
 
 
 # What is refused

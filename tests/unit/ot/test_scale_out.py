@@ -214,13 +214,14 @@ def test_an_approximate_plan_holds_every_pair_of_its_pool(seed):
     with Run(2) as run:
         method = ApproximateActiveSet(problem, options, run)
         found = method.solve(0.1, None, 1e-8)
-        sample = sample_rows(problem, found.u, found.plan, np.random.default_rng(0), run)
+        sample = sample_rows(found, np.random.default_rng(0), run)
     pairs = method._pool.pairs
     i, j = method._order[pairs.i], method._order[pairs.j]  # the pool is in spatial order
     score = found.u[i] + found.u[j] - pairs.cost
     assert (np.asarray(found.plan[i, j]).ravel() > 0)[score > 1e-12].all()
     C = PointCost(X).dense()
     missed = np.triu(found.u[:, None] + found.u - C, 1) * (found.plan.toarray() == 0)
+    assert sample.marginal_error == found.certificate.marginal_error
     assert sample.violation == pytest.approx(
         max(missed.max(), 0.0), abs=1e-9
     )  # all rows are checked

@@ -165,6 +165,20 @@ def test_a_method_says_which_problems_it_solves():
             EpsilonPath(problem, Options(method="newton"), run)
 
 
+def test_where_no_solver_can_be_named_auto_is_the_remedy():
+    K = np.exp(-half_squared(points("gaussian", 20)))
+    with pytest.raises(sparrot.InvalidInputError, match="take solver='auto'"):
+        sparrot.project(K, q=1, solver="newton")
+
+
+def test_a_floor_of_zero_is_none_for_every_q():
+    K = np.exp(-half_squared(points("gaussian", 20)))
+    with_zero, without = sparrot.project(K, q=1, min_neighbors=0), sparrot.project(K, q=1)
+    assert np.array_equal(with_zero.matrix, without.matrix)
+    with pytest.raises(sparrot.InvalidInputError, match="is for q = 0 alone"):
+        sparrot.project(K, q=1, min_neighbors=2)
+
+
 def test_the_table_has_every_method_by_its_name():
     assert [method.name for method in METHODS.values()] == list(METHODS)
     assert set(SOLVERS) < {"auto", *METHODS}
@@ -201,12 +215,17 @@ def _of_all_scales(rng):
     return rng.standard_normal((1800, 5)) * 10 ** rng.uniform(-2, 2, size=(1800, 1))
 
 
+def _few_of_all_scales(rng):
+    return _of_all_scales(rng)[:600]
+
+
 @pytest.mark.parametrize(
     ("points", "scale"),
     [
         (_half_equal, {"eps": 1e-4}),
         (_tenth_twice, {"eps": 1e-4}),
         (_of_all_scales, {"eps": 1e-3}),
+        (_few_of_all_scales, {"perplexity": 30}),
     ],
 )
 def test_the_active_set_solves_points_that_repeat_or_differ_in_scale(points, scale):
