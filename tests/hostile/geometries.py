@@ -136,7 +136,7 @@ def judge(a: Any, C: np.ndarray, hollow: bool) -> None:
     assert W.min() >= 0, "a negative entry"
     assert np.array_equal(W, W.T), "not symmetric"
     assert not hollow or not W.diagonal().any(), "not hollow"
-    lost = a.certificate.violation * n / eps if a.kind == "eot" else 0.0  # that `drop` allows
+    lost = a.drop or 0.0
     assert np.abs(W.sum(axis=1) - 1).max() <= TOL + lost, "row sums"
     score = u[:, None] + u + 2 * a.shift - C
     allowed = np.ones((n, n), bool) if not hollow else ~np.eye(n, dtype=bool)

@@ -56,6 +56,8 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
         record |= {"row_eps": affinity.row_eps, "min_neighbors": affinity.min_neighbors}
     if affinity.weights is not None:
         record["weights"] = affinity.weights
+    if affinity.drop is not None:
+        record["drop"] = affinity.drop
     if affinity.certificate is not None:
         names = (*_CERTIFICATE, *_LATER)
         record |= {name: getattr(affinity.certificate, name) for name in names}
@@ -115,6 +117,7 @@ def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: st
         hollow=bool(record["hollow"]),
         solver=str(record["solver"]),
         n_solves=int(record["n_solves"]),
+        drop=float(record["drop"]) if "drop" in record else None,
     )
 
 
@@ -136,6 +139,8 @@ def _require_sense(affinity: Affinity, source: str) -> None:
         "row_eps that are negative or not finite": e is not None
         and not ((e >= 0) & (e < np.inf)).all(),
         "min_neighbors that are not positive": k is not None and not ((k > 0) & (k < np.inf)).all(),
+        f"drop = {affinity.drop}, which must be between 0 and 1": affinity.drop is not None
+        and not 0 < affinity.drop < 1,
         "a certificate with a negative error": any(error < 0 for error in errors),
     }
     for what, found in senseless.items():

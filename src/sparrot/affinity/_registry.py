@@ -214,14 +214,18 @@ def resume(affinity: Affinity, X: Any) -> TransportEstimator:
         )
     if affinity.weights is not None:
         raise InvalidInputError(
-            "of points with weights has no rows for new points", parameter="affinity"
+            "of points with weights has no rows for new points",
+            parameter="affinity",
+            remedy="make one without {weights}",
         )
     model = estimator(**estimator._parameters_of(affinity))
     points = validated(model, X, reset=True)
     n = affinity.matrix.shape[0]
     if len(points) != n:
         raise InvalidInputError(
-            f"must be the {n} rows of the affinity, got {len(points)}", parameter="X"
+            f"must be the {n} rows of the affinity, got {len(points)}",
+            parameter="X",
+            remedy="pass the points it was made from, in their order",
         )
     _require_same_data(affinity, points)
     return model._adopt(affinity, points)
@@ -231,7 +235,9 @@ def _require_same_data(affinity: Affinity, points: PointArray) -> None:
     """Recompute a few rows from the points and the potential; others would give other rows."""
     assert affinity.eps is not None
     costs = costs_to(points, affinity.metric)
-    allowed = 0.0 if affinity.certificate is None else affinity.certificate.violation
+    allowed = affinity.eps * (affinity.drop or 0.0) / len(points)  # what was left out of EOT
+    if affinity.certificate is not None:
+        allowed += affinity.certificate.violation
     for i in np.unique(np.linspace(0, len(points) - 1, _ROWS_CHECKED).astype(int)):
         with np.errstate(over="ignore", invalid="ignore"):  # others may be of any size
             C = costs(points[i : i + 1])

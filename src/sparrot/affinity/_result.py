@@ -78,6 +78,8 @@ class Affinity:
         `w_i w_j [u_i + u_j - C_ij]_+ / eps`, and means are weighted too; None for equal weights.
     solver : the solver that ran.
     n_solves : how many problems were solved to find eps.
+    drop : for a sparse EOT matrix, the mass that a row may have lost: entries below `drop / n` were
+        left out; None if none were.
     """
 
     kind: str
@@ -96,6 +98,7 @@ class Affinity:
     min_neighbors: FloatArray | None = None
     shift: float = 0.0
     weights: FloatArray | None = None
+    drop: float | None = None
 
     @property
     def n_iter(self) -> int:
@@ -159,7 +162,8 @@ class Affinity:
         The violation here is the largest difference, in the units of C, between a score, or zero if
         it is negative, and the score that the entry of the matrix implies, over *all* pairs: a
         wrong entry shows as well as a missing one. For EOT it is eps times the largest difference
-        of entries. Rounding leaves about 1e-14 of the largest cost or potential.
+        of entries, up to `eps drop / n` with `drop`. Rounding leaves about 1e-14 of the
+        largest cost or potential.
 
         No code is shared with the solvers: costs are SciPy's distances (as for them, scikit-learn's
         for metrics other than `"sqeuclidean"` and `"cosine"`), and the plan is written out anew.
@@ -354,6 +358,7 @@ def affinity_of(
         row_eps=row_eps,
         min_neighbors=floor,
         weights=weights,
+        drop=getattr(regularizer, "drop", None),
     )
 
 

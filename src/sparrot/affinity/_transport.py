@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 from sklearn.utils.validation import check_is_fitted
 
@@ -823,6 +823,8 @@ class TransportEstimator(AffinityEstimator):
     def transform(self, X: Any) -> Any:
         """Rows of new points against the training points; each sums to one.
 
+        Rows of EOT with `drop` sum to less, by at most that.
+
         A row that equals a training point is that point (the first, if there are several), so it
         gets no affinity to itself unless `hollow=False`; on the training data as a whole this
         returns `affinity_`.
@@ -969,11 +971,7 @@ class EOT(TransportEstimator):
 
     @classmethod
     def _parameters_of(cls, affinity: Affinity) -> dict[str, Any]:
-        drop = None
-        if issparse(affinity.matrix) and affinity.certificate is not None:
-            assert affinity.eps is not None
-            drop = affinity.certificate.violation * affinity.matrix.shape[0] / affinity.eps
-        return super()._parameters_of(affinity) | {"drop": drop}
+        return super()._parameters_of(affinity) | {"drop": affinity.drop}
 
     def _rows(self, costs: Any, twin: Any, run: Run) -> Any:
         regularizer = EntropicRegularizer(self.eps_, self.drop)

@@ -304,7 +304,8 @@ class Certificate:
     ----------
     marginal_error : `max_i |(W1)_i - 1|`, and with weights `max_i |(W1)_i / w_i - 1|`.
     violation : `max [u_i + u_j - C_ij]_+` over the pairs left out, in the units of C; infinite
-        where it is not known, as for a result that did not converge.
+        where it is not known, as for a result that did not converge. Zero for EOT, whose entries
+        that `drop` leaves out are small, and have negative scores.
     pairs_checked : how many pairs `i < j` (and, without the hollow constraint, points with
         themselves) are vouched for.
     exact : whether that is all of them, by a search that misses none.

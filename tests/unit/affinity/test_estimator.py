@@ -83,6 +83,17 @@ def test_bad_input_is_an_error(X):
         sparrot.QOT().fit(X)
 
 
+def test_a_sparse_entropic_affinity_is_resumed_with_what_it_dropped():
+    X = np.random.default_rng(0).standard_normal((80, 4))
+    a = sparrot.eot(X, 0.05, drop=0.5)
+    assert abs(a.matrix.sum(axis=1) - 1).max() > 1e-3
+    model = sparrot.resume(a, X)
+    assert model.drop == 0.5
+    assert (abs(model.transform(X[:9]) - a.matrix[:9]) > 1e-7).nnz == 0
+    with pytest.raises(sparrot.InvalidInputError, match="X is not the data of this affinity"):
+        sparrot.resume(a, X[::-1])
+
+
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
 @pytest.mark.parametrize("build", [sparrot.qot, sparrot.eot, sparrot.tsallis])
 def test_only_the_points_of_an_affinity_resume_it(build, metric):

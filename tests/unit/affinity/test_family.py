@@ -56,6 +56,8 @@ def test_streamed_entropic_plan_is_the_dense_one():
     assert np.abs(streamed.matrix.toarray() - sparse.matrix.toarray()).max() <= 1e-8
     assert np.abs(dense - sparse.matrix.toarray()).max() <= 1e-3 / 400
     assert sparse.certificate.marginal_error <= 1e-3
+    assert sparse.certificate.violation == 0  # no pair that was left out has a positive score
+    assert sparse.drop == 1e-3
     with pytest.raises(sparrot.NotEnoughMemoryError, match="take drop=1e-3, for a sparse plan"):
         sparrot.eot(X, 0.05, max_memory=1e5)
 

@@ -63,6 +63,7 @@ def test_what_is_saved_is_loaded(tmp_path, kind, suffix):
     assert list(tmp_path.iterdir()) == [path]
     if a.certificate is not None:
         assert b.certificate == a.certificate
+        assert b.drop == (1e-3 if kind == "sparse eot" else None)
         assert (b.certificate.missed_rows > 0) == (kind == "approximate qot")
     if kind == "qot":
         assert b.check(X).violation <= 1e-10
@@ -110,6 +111,7 @@ def spoilt(path, tmp_path, **changes):
         ({"mean_cost": np.inf}, "a mean cost of inf"),
         ({"shift": np.nan}, "a shift of nan"),
         ({"violation": -1.0}, "negative error"),
+        ({"drop": 1.5}, "drop = 1.5, which must be between 0 and 1"),
         ({"row_eps": np.zeros(50)}, "row_eps without min_neighbors"),
         ({"row_eps": np.full(50, -1.0), "min_neighbors": np.ones(50)}, "row_eps that are negative"),
         ({"row_eps": np.zeros(50), "min_neighbors": np.zeros(50)}, "min_neighbors that are not"),
