@@ -19,6 +19,7 @@ fuzz: .venv/test.done
 
 # Scanpy's own tests with our graph, from a checkout of its source: make peers SCANPY=../scanpy
 peers: .venv/test.done
+	@test -n "$(SCANPY)" || { echo "name a checkout of scanpy: make peers SCANPY=../scanpy"; exit 1; }
 	$(BIN)/python tests/peers/scanpy_tests.py $(SCANPY)
 
 # What runs on scanpy's graphs, on ours; each in an environment of its own, in .venv/peers.

@@ -2,9 +2,10 @@
 
     make peers SCANPY=path/to/scanpy
 
-takes a checkout of scanpy's source, of the version that is installed. The graph that comes with its
-test data is replaced by ours as well. What a test asks of numbers that belong to another graph we
-cannot give: `EXCEPTIONS` has these tests, each with the reason, and one that passes is an error.
+takes a checkout of scanpy's source; it should be of the version that is installed, which a checkout
+does not tell. The graph that comes with its test data is replaced by ours as well. What a test
+asks of numbers that belong to another graph we cannot give: `EXCEPTIONS` has these tests, each with
+the reason, and one that passes is an error.
 """
 
 import os

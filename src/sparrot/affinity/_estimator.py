@@ -74,7 +74,7 @@ class AffinityEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             f"has a point that is no training point, and {type(self).__name__} has rows for "
             "training points only",
             parameter="X",
-            remedy="QOT, EOT and Tsallis have rows for new points",
+            remedy="give the class a method _new_rows",
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn import neighbors
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +23,7 @@ from sparrot.affinity._estimator import validated
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
 from sparrot.engine import Run, row_blocks
 from sparrot.errors import InvalidInputError, counted
-from sparrot.ot import as_slice, list_hits
+from sparrot.ot import as_slice, compressed, list_hits
 
 TILED = ("euclidean", "sqeuclidean", "cosine")  # distances that need no n x n matrix
 _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
@@ -234,8 +234,9 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
     """`sklearn.neighbors.KNeighborsTransformer` with an exact search by tiles.
 
     A drop-in for any pipeline (or `transformer=` of scanpy) that takes that one, with all of its
-    parameters. For Euclidean distances, their squares and cosines the search runs in float32 tiles
-    on all cores, and float64 decides; any other metric is searched by scikit-learn.
+    parameters. For Euclidean distances, their squares and cosines `transform` searches in float32
+    tiles on all cores, and float64 decides; X is made dense. Any other metric is searched by
+    scikit-learn, and so is all that `kneighbors` finds.
 
     Parameters
     ----------
@@ -248,7 +249,7 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         another distance of scikit-learn.
     p : power of the Minkowski distance.
     metric_params : further arguments of the metric.
-    n_jobs : threads; all cores by default.
+    n_jobs : threads; by default all cores, and one where scikit-learn searches.
 
     Examples
     --------
@@ -285,15 +286,12 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the points to search among."""
-        if self.metric != "nan_euclidean":
+        if not issparse(X) and self.metric != "nan_euclidean":
             as_array(X)  # whose errors say what to do
         try:
             super().fit(X)
         except ValueError as error:
-            raise InvalidInputError(
-                " ".join(str(error).split()),
-                remedy="pass what sklearn.neighbors.KNeighborsTransformer takes",
-            ) from error
+            raise InvalidInputError(" ".join(str(error).split())) from error
         if self.n_samples_fit_ < 2:
             raise InvalidInputError(
                 "has 1 sample, which has no neighbors", parameter="X", remedy="pass more"
@@ -324,5 +322,5 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
     def _graph(self, indices: IntArray, distances: FloatArray) -> csr_matrix:
         data = distances if self.mode == "distance" else np.ones_like(distances)
         n, k = indices.shape
-        indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
-        return csr_matrix((data.ravel(), indices.ravel(), indptr), shape=(n, self.n_samples_fit_))
+        counts = np.full(n, k)
+        return csr_matrix(compressed(counts, indices.ravel(), data.ravel(), self.n_samples_fit_))

@@ -35,6 +35,7 @@ from sparrot.affinity import (
     to_record,
 )
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
+from sparrot.ot import compressed
 
 DEFAULT_KEY = "neighbors"  # the key of scanpy's default graph
 RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
@@ -272,5 +273,4 @@ def _same_number(columns: Any, values: Any) -> csr_matrix:
     n, k = columns.shape
     order = np.argsort(columns, axis=1)
     columns, values = (np.take_along_axis(a, order, axis=1).ravel() for a in (columns, values))
-    indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
-    return csr_matrix((values, columns, indptr), shape=(n, n))
+    return csr_matrix(compressed(np.full(n, k), columns, values, n))

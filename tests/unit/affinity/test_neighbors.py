@@ -121,6 +121,15 @@ def test_all_arguments_of_scikit_learn_mean_what_they_mean_there(metric):
         np.testing.assert_allclose(A.data, B.data, rtol=1e-12, atol=1e-12)
 
 
+def test_sparse_points_stay_sparse_where_scikit_learn_searches(monkeypatch):
+    X, made_dense = csr_array(points("gaussian", 60)), []
+    monkeypatch.setattr("sparrot.affinity._neighbors.as_array", made_dense.append)
+    ours = sparrot.KNeighborsTransformer(metric="manhattan").fit_transform(X)
+    assert made_dense == []
+    theirs = neighbors.KNeighborsTransformer(metric="manhattan").fit_transform(X)
+    assert (ours != theirs).nnz == 0
+
+
 def test_too_many_neighbors_are_refused():
     with pytest.raises(sparrot.InvalidInputError, match="from 1 to 4, got 5"):
         sparrot.KNeighborsTransformer(n_neighbors=5).fit(np.eye(5))
