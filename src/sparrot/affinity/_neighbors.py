@@ -291,7 +291,10 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         try:
             super().fit(X)
         except ValueError as error:
-            raise InvalidInputError(" ".join(str(error).split())) from error
+            raise InvalidInputError(
+                " ".join(str(error).split()),
+                remedy=f"change X or a parameter of {self}, which scikit-learn refuses",
+            ) from error
         if self.n_samples_fit_ < 2:
             raise InvalidInputError(
                 "has 1 sample, which has no neighbors", parameter="X", remedy="pass more"
