@@ -22,7 +22,7 @@ from sparrot._validation import as_array, as_count
 from sparrot.affinity._estimator import validated
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
 from sparrot.engine import Run, row_blocks
-from sparrot.errors import InvalidInputError, counted
+from sparrot.errors import InvalidInputError, counted, literal
 from sparrot.ot import as_slice, compressed, list_hits
 
 TILED = ("euclidean", "sqeuclidean", "cosine")  # distances that need no n x n matrix
@@ -293,7 +293,7 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         except ValueError as error:
             raise InvalidInputError(
                 " ".join(str(error).split()),
-                remedy=f"change X or a parameter of {self}, which scikit-learn refuses",
+                remedy=f"change X or a parameter of {literal(repr(self))}: scikit-learn refuses it",
             ) from error
         if self.n_samples_fit_ < 2:
             raise InvalidInputError(
