@@ -199,40 +199,49 @@ def test_where_rounding_makes_the_error_no_more_than_a_few_steps_are_tried(build
     assert "larger eps" in caught.value.remedy
 
 
-def _half_equal(rng):
-    X = rng.standard_normal((1800, 5))
-    X[:900] = X[0]
+def _half_equal(n, rng):
+    X = rng.standard_normal((n, 5))
+    X[: n // 2] = X[0]
     return X
 
 
-def _tenth_twice(rng):
-    X = rng.standard_normal((1800, 5))
-    X[:180] = X[180:360]
+def _tenth_twice(n, rng):
+    X = rng.standard_normal((n, 5))
+    X[: n // 10] = X[n // 10 : 2 * (n // 10)]
     return X
 
 
-def _of_all_scales(rng):
-    return rng.standard_normal((1800, 5)) * 10 ** rng.uniform(-2, 2, size=(1800, 1))
-
-
-def _few_of_all_scales(rng):
-    return _of_all_scales(rng)[:600]
+def _of_all_scales(n, rng):
+    return rng.standard_normal((n, 5)) * 10 ** rng.uniform(-2, 2, size=(n, 1))
 
 
 @pytest.mark.parametrize(
-    ("points", "scale"),
+    ("points", "n", "scale"),
     [
-        (_half_equal, {"eps": 1e-4}),
-        (_tenth_twice, {"eps": 1e-4}),
-        (_of_all_scales, {"eps": 1e-3}),
-        (_few_of_all_scales, {"perplexity": 30}),
+        (_half_equal, 1800, {"eps": 1e-4}),
+        (_tenth_twice, 1800, {"eps": 1e-4}),
+        (_of_all_scales, 1800, {"eps": 1e-3}),
+        (_of_all_scales, 600, {"perplexity": 30}),
     ],
 )
-def test_the_active_set_solves_points_that_repeat_or_differ_in_scale(points, scale):
-    X = points(np.random.default_rng(0))
+def test_the_active_set_solves_points_that_repeat_or_differ_in_scale(points, n, scale):
+    X = points(n, np.random.default_rng(0))
     a = sparrot.qot(X, **scale, solver="active-set")
     assert_optimal(a.matrix, a.potential, a.eps, half_squared(X))
     assert a.n_iter < 150  # far points once took 458, in rounds that raised their ceilings
+
+
+def test_the_active_set_solves_many_points_of_which_a_tenth_repeat():
+    X = _tenth_twice(20_000, np.random.default_rng(0))
+    a = sparrot.qot(X, 1e-4, solver="active-set")
+    assert a.certificate.exact
+    assert a.certificate.violation == 0
+    assert abs(a.matrix.sum(axis=1) - 1).max() <= 1e-8
+    rows = np.random.default_rng(1).choice(20_000, 50, replace=False)
+    for i in rows:  # by hand, against all points
+        W = np.maximum(a.potential[i] + a.potential - np.square(X - X[i]).sum(axis=1) / 2, 0)
+        W[i] = 0
+        assert abs(W / a.eps - a.matrix[[i]].toarray()[0]).max() <= 1e-6
 
 
 def test_dense_newton_takes_over_where_the_active_set_gives_up(monkeypatch):
