@@ -35,8 +35,8 @@ def save(
     use_rep : for an existing `.h5ad` file: what in it the affinity was made from, `"X"` or a key of
         `obsm`. Then the distances are those of the nearest cells. If not given, they are
         dissimilarities `1 - W_ij / max(W)` of the strongest neighbors in the graph, of which
-        scanpy reads only the pattern (PAGA), and `sc.tl.umap` takes for the points what is scanpy's
-        default: X, or principal components where X has more than 50 columns.
+        scanpy reads only the pattern (PAGA), and `"X"` is written for `use_rep`, so that
+        `sc.tl.umap` does not compute principal components of its own.
 
     Examples
     --------

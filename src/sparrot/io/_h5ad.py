@@ -368,7 +368,7 @@ def write_affinity(affinity: Affinity, target: Path, key: str, use_rep: str | No
     distances = _distances(affinity, target, use_rep)
     params = {"n_neighbors": int(distances.indptr[1]) + 1, "method": affinity.kind}
     params |= {"metric": distance_named(affinity.metric)}
-    params |= {} if use_rep is None else {"use_rep": use_rep}
+    params |= {"use_rep": use_rep or "X"}  # without one, sc.tl.umap may run a PCA of its own
     put_graph(adata, affinity, distances, keys, params)
     with whole_file(target) as temporary:
         if new:

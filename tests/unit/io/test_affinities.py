@@ -260,7 +260,7 @@ def test_the_tools_of_scanpy_read_a_saved_graph(tmp_path, use_rep):
     sc.tl.diffmap(adata, neighbors_key="sparrot")
     assert list(adata.obsm) == ["X_pca", "X_diffmap"]
     params, D = adata.uns["sparrot"]["params"], adata.obsp["sparrot_distances"]
-    assert params.get("use_rep") == use_rep  # and none is claimed that nobody named
+    assert params["use_rep"] == (use_rep or "X")
     assert params["metric"] == "euclidean"
     assert set(np.diff(D.indptr)) == {params["n_neighbors"] - 1}
     if use_rep is not None:
