@@ -96,10 +96,13 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
 
 
 def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: str) -> Affinity:
-    n, known = int(record["n"]), all(name in record for name in _CERTIFICATE)
+    n, certificate = int(record["n"]), None
     weights = _vector(record.get("weights"), n, source, "weights")
     if weights is not None and not ((weights > 0) & (weights < np.inf)).all():
         raise InvalidInputError(f"{source} has weights that are not positive", remedy=_ANEW)
+    if all(name in record for name in _CERTIFICATE):
+        floors = "row_eps" in record
+        certificate = _still_true(_certificate(record), matrix, weights, floors, source)
     return Affinity(
         kind=str(record["kind"]),
         matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
@@ -112,7 +115,7 @@ def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: st
         q=float(record["q"]),
         shift=float(record["shift"]),
         weights=weights,
-        certificate=_still_true(_certificate(record), matrix, weights, source) if known else None,
+        certificate=certificate,
         history=tuple(float(error) for error in np.atleast_1d(record["history"])),
         hollow=bool(record["hollow"]),
         solver=str(record["solver"]),
@@ -229,7 +232,7 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
 
 
 def _still_true(
-    certificate: Certificate, matrix: Any, weights: FloatArray | None, source: str
+    certificate: Certificate, matrix: Any, weights: FloatArray | None, floors: bool, source: str
 ) -> Certificate:
     """The certificate, if the matrix still has the row sums that it states; else a warning."""
     error, allowed = marginal_error(matrix, weights), certificate.marginal_error + _ROUNDING
@@ -244,7 +247,10 @@ def _still_true(
             remedy="build it anew if that matters",
         )
     )
-    return Certificate(error, np.inf, 0, exact=False)
+    unknown = np.inf if floors else 0.0
+    return Certificate(
+        error, np.inf, 0, exact=False, floor_violation=unknown, complementarity=unknown
+    )
 
 
 def _what_changed(matrix: Any, allowed: float, weights: FloatArray | None) -> str:

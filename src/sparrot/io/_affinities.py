@@ -30,7 +30,8 @@ def save(
         replaced), or in `.h5ad`. An existing `.h5ad` file keeps its contents, and the affinity is
         added: its cells must be the points, in the same order. Needs the extra `scanpy`.
     key : for `.h5ad`: where in `uns`. The file gets `uns[key]`, `obsp["{key}_connectivities"]`,
-        `obsp["{key}_distances"]` and `obs["{key}_potential"]`, so that scanpy finds the graph:
+        `obsp["{key}_distances"]`, `obs["{key}_potential"]` and, with a floor or weights, columns
+        `obs["{key}_row_eps"]` and the like, so that scanpy finds the graph:
         `sc.tl.leiden(adata, neighbors_key=key)`, and `sc.tl.umap` if the file has expression data.
     use_rep : for an existing `.h5ad` file: what in it the affinity was made from, `"X"` or a key of
         `obsm`. Then the distances are those of the nearest cells. If not given, they are

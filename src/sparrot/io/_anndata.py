@@ -5,9 +5,10 @@ A graph with the key k consists of
 * `obsp["{k}_connectivities"]`: the affinity, a `csr_matrix`;
 * `obsp["{k}_distances"]`: distances to the nearest neighbors of the points or, where these are not
   known, dissimilarities of the strongest neighbors in the graph, with the same number in every row;
-* `obs["{k}_potential"]`: the potential, where the affinity has one;
-* `uns[k]`: `connectivities_key`, `distances_key`, `potential_key`, scanpy's `params`, and
-  `sparrot`, a record of everything else that is known about the affinity.
+* `obs["{k}_potential"]`: the potential, where the affinity has one, and so `row_eps`,
+  `min_neighbors` and `weights`: what belongs to a cell goes with it when cells are sorted or cut;
+* `uns[k]`: `connectivities_key`, `distances_key`, `potential_key` (and so on), scanpy's `params`,
+  and `sparrot`, a record of everything else that is known about the affinity.
 
 Scanpy's default k is `"neighbors"`, and then the keys of `obsp` have no prefix.
 """
@@ -39,6 +40,7 @@ from sparrot.ot import compressed
 
 DEFAULT_KEY = "neighbors"  # the key of scanpy's default graph
 RECORD = "sparrot"  # in uns[k]: only graphs of sparrot have it
+_OF_CELLS = ("row_eps", "min_neighbors", "weights")  # of a record: columns of obs
 SCANPY_WIDE = 50  # columns: above that scanpy takes principal components by default, and so many
 SCANPY_NEIGHBORS = 15  # scanpy's default, which counts the cell itself
 
@@ -68,7 +70,11 @@ class GraphKeys:
     @property
     def potential(self) -> str:
         """In obs."""
-        return f"{self.uns}_potential"
+        return self.column("potential")
+
+    def column(self, name: str) -> str:
+        """In obs, for what an affinity has of every cell."""
+        return f"{self.uns}_{name}"
 
     @property
     def _prefix(self) -> str:
@@ -114,12 +120,16 @@ def put_graph(
         adata.obsp[keys.connectivities] = csr_matrix(affinity.matrix)
         adata.obsp[keys.distances] = distances
         entry = {"connectivities_key": keys.connectivities, "distances_key": keys.distances}
-        if affinity.potential is not None:
-            adata.obs[keys.potential] = affinity.potential
-            entry["potential_key"] = keys.potential
-        elif keys.potential in adata.obs:  # of the graph that was there
-            del adata.obs[keys.potential]
-        adata.uns[keys.uns] = entry | {"params": params, RECORD: to_record(affinity)}
+        record = to_record(affinity)
+        of_cells = {name: record.pop(name, None) for name in _OF_CELLS}
+        for name, values in ({"potential": affinity.potential} | of_cells).items():
+            column = keys.column(name)
+            if values is not None:
+                adata.obs[column] = values
+                entry[f"{name}_key"] = column
+            elif column in adata.obs:  # of the graph that was there
+                del adata.obs[column]
+        adata.uns[keys.uns] = entry | {"params": params, RECORD: record}
 
 
 def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity:
@@ -136,9 +146,9 @@ def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity
         )
     place = f"uns[{key!r}] of {source}"
     connectivities, potential = entry.get("connectivities_key"), entry.get("potential_key")
+    columns = [entry.get(f"{name}_key") for name in ("potential", *_OF_CELLS)]
     gone = [] if connectivities in adata.obsp else [f"obsp[{connectivities!r}]"]
-    if potential is not None and potential not in adata.obs:
-        gone.append(f"obs[{potential!r}]")
+    gone += [f"obs[{name!r}]" for name in columns if name is not None and name not in adata.obs]
     if gone:
         raise InvalidInputError(
             f"{place} points to {' and '.join(gone)}, which {'is' if len(gone) == 1 else 'are'} "
@@ -146,7 +156,14 @@ def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity
             remedy="build the affinity anew",
         )
     u = None if potential is None else adata.obs[potential].to_numpy()
-    return from_record(entry[RECORD], adata.obsp[connectivities], u, place)
+    return from_record(_record(adata, entry), adata.obsp[connectivities], u, place)
+
+
+def _record(adata: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a graph, with what obs has of every cell."""
+    columns = {name: entry.get(f"{name}_key") for name in _OF_CELLS}
+    found = {name: column for name, column in columns.items() if column in adata.obs}
+    return {**entry[RECORD]} | {name: adata.obs[found[name]].to_numpy() for name in found}
 
 
 def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
@@ -167,7 +184,7 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
             remedy="run {sparrot.sc.neighbors} first",
         )
     if RECORD in entry:
-        require_rows(entry[RECORD], adata.obsp[place], f"uns[{key!r}] of adata")
+        require_rows(_record(adata, entry), adata.obsp[place], f"uns[{key!r}] of adata")
     elif GraphKeys(key).potential in adata.obs:
         _announce_replaced(key)
     return adata.obsp[place]
@@ -192,7 +209,8 @@ def _announce_replaced(key: str) -> None:
 
 def get_floors(adata: Any, neighbors_key: str | None) -> Any:
     """The floors on the neighbors of every point of such a graph; None if it has none."""
-    return adata.uns.get(neighbors_key or DEFAULT_KEY, {}).get(RECORD, {}).get("min_neighbors")
+    entry = adata.uns.get(neighbors_key or DEFAULT_KEY, {})
+    return _record(adata, entry).get("min_neighbors") if RECORD in entry else None
 
 
 def _written(adata: Any) -> list[str]:

@@ -122,13 +122,15 @@ def features(
                 remedy=f"to color by it, give {{label={literal(repr(left_out[0]))}}}",
             )
         )
-    if label is None and kept and _looks_like_label(names, X, kept):
+    if kept and _looks_like_label(names, X, kept):
         name = names[kept[-1]]
         warn(
             AffinityWarning(
-                f"{source}: the last column, {name!r}, has a few integers as labels do, and was "
-                "taken for a feature",
-                remedy=f"if it is a label, give {{label={literal(repr(name))}}}",
+                f"{source}: the last column of numbers, {name!r}, has a few integers as labels do, "
+                "and was taken for a feature",
+                remedy=f"if it is a label, give {{label={literal(repr(name))}}}"
+                if label is None
+                else "if it is a label, take it out of the file",
             )
         )
     return kept

@@ -133,7 +133,8 @@ def neighbors(
           zero diagonal, rows of sum one (for `kind="eot"` less what is dropped, at most 1e-3);
         * `obsp["{k}_distances"]`: a `csr_matrix` of distances, `n_neighbors - 1` in every row;
         * `obs["{k}_potential"]`: the potential u in the units of the cost, large where a cell is
-          far from others or its noise is strong;
+          far from others or its noise is strong; with a floor also `obs["{k}_row_eps"]` and
+          `obs["{k}_min_neighbors"]`, what each cell adds to eps and its floor;
         * `uns["{k}"]`: `connectivities_key`, `distances_key`, `potential_key`; `params` with
           `n_neighbors`, `method`, `metric`, `random_state`, `perplexity` or `eps` where that is
           the scale, `min_neighbors` if every cell has the same floor, and `use_rep` (for principal
@@ -311,7 +312,8 @@ def _as_metric(metric: Any, metric_kwds: Any) -> tuple[Any, Mapping[str, Any]]:
             remedy="leave it out",
         )
     name = _one_name("euclidean" if metric is None else metric, metric_kwds)
-    return name, {} if (metric, name) == ("minkowski", "euclidean") else metric_kwds
+    renamed = isinstance(metric, str) and metric == "minkowski" and name == "euclidean"
+    return name, {} if renamed else metric_kwds
 
 
 def _one_name(metric: Any, metric_kwds: Mapping[str, Any]) -> Any:

@@ -166,7 +166,7 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     X, _, said = read(table([0, 1, 2] * 5))
     assert np.shape(X) == (15, 3)
     (line,) = said
-    assert "the last column, 'kind', has a few integers" in line
+    assert "the last column of numbers, 'kind', has a few integers" in line
     assert line.endswith("if it is a label, give label='kind'")
     assert np.shape(read(table([0, 1, 2] * 5), label="kind")[0]) == (15, 2)
     assert read(table([0, 1, 2] * 5), label="kind")[2] == []

@@ -457,6 +457,22 @@ def test_other_scales_have_a_floor_that_can_be_switched_off(scale):
         assert (adata.obsp["connectivities"] != sparrot.qot(adata.X, **scale).matrix).nnz == 0
 
 
+def test_floors_go_along_when_cells_are_sorted(tmp_path):
+    adata = cloud(200)
+    adata.X[:4] *= 8
+    sparrot.sc.neighbors(adata, 8)
+    order = np.random.default_rng(0).permutation(200)
+    a, b = sparrot.sc.affinity(adata), sparrot.sc.affinity(adata[order].copy())
+    assert np.ptp(a.row_eps) > 0
+    assert np.array_equal(b.row_eps, a.row_eps[order])
+    assert b.check(adata.X[order]).violation <= 1e-9 * np.abs(a.potential).max()
+    adata[order].copy().write_h5ad(tmp_path / "a.h5ad")
+    c = sparrot.load(tmp_path / "a.h5ad")
+    assert np.array_equal(c.row_eps, b.row_eps)
+    sparrot.sc.neighbors(adata, perplexity=20, min_neighbors=None)
+    assert "neighbors_row_eps" not in adata.obs
+
+
 def test_a_floor_alone_goes_with_a_perplexity():
     adata = cloud(200)
     for floor in (8, None, np.full(200, 3.0)):
