@@ -74,13 +74,18 @@ def _is_part(steps: list[Place], stack: tuple[Place, ...]) -> bool:
     return all(step in rest for step in steps)
 
 
-@cache
 def place_of(code: CodeType) -> Place | None:
     """The file and function of a piece of code, None if it is not the package's."""
-    path = Path(code.co_filename)
-    if SOURCE not in path.parents or code.co_name in INLINED:
+    if code.co_name in INLINED:
         return None
-    return path.relative_to(SOURCE).as_posix(), code.co_qualname.replace(".<locals>", "")
+    file = _file(code.co_filename)
+    return None if file is None else (file, code.co_qualname.replace(".<locals>", ""))
+
+
+@cache
+def _file(name: str) -> str | None:
+    path = Path(name)
+    return path.relative_to(SOURCE).as_posix() if SOURCE in path.parents else None
 
 
 def walk(call: Callable[[], Any]) -> Walk:

@@ -350,26 +350,26 @@ def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("options", "use_rep"),
+    ("options", "use_rep", "known"),
     [
-        ((), "X_pca"),
-        (("--kind", "gaussian"), "X_pca"),
-        (("--array", "X"), "X"),
-        (("--array", "layers/raw"), None),
-        (("--pca", 3), None),
+        ((), "X_pca", True),
+        (("--kind", "gaussian"), "X_pca", True),
+        (("--array", "X"), "X", True),
+        (("--array", "layers/raw"), "X", False),
+        (("--pca", 3), "X", False),
     ],
 )
-def test_a_graph_says_which_array_of_its_file_it_is_of(options, use_rep, tmp_path, capsys):
+def test_a_graph_says_which_array_of_its_file_it_is_of(options, use_rep, known, tmp_path, capsys):
     anndata = pytest.importorskip("anndata")
     cells, wide = tmp_path / "cells.h5ad", np.hstack([X, np.ones((90, 60))])
     anndata.AnnData(wide, obsm={"X_pca": X}, layers={"raw": wide}).write_h5ad(cells)
     told(capsys, "affinity", cells, *options, "-o", cells)
     adata = anndata.read_h5ad(cells)
-    assert adata.uns["sparrot"]["params"].get("use_rep") == use_rep
+    assert adata.uns["sparrot"]["params"]["use_rep"] == use_rep
     D = adata.obsp["sparrot_distances"]
     i = np.repeat(np.arange(90), np.diff(D.indptr))
     distances = np.linalg.norm(X[i] - X[D.indices], axis=1)
-    assert np.allclose(D.data, distances, rtol=1e-6) == (use_rep is not None)
+    assert np.allclose(D.data, distances, rtol=1e-6) == known
 
 
 def test_an_affinity_stays_the_input_when_coordinates_are_added_to_its_file(tmp_path, capsys):
