@@ -1,6 +1,7 @@
 """The house rules: which way imports point, how far a call goes, and what importing costs."""
 
 import ast
+import os
 import re
 import runpy
 import subprocess
@@ -14,7 +15,6 @@ import pytest
 
 import sparrot
 from house import HOMES, MODULES, RANK, SOURCE, imported_rooms, private_modules, room_of
-from sparrot.cli import main
 from walk import qot_of_4000_points, walk
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_what_contributing_says_is_somewhere_is_there():
         assert name in names_of(tree), f"{name} in {file}"
 
 
-def test_the_command_starts_where_contributing_says(capsys, monkeypatch, tmp_path):
+def test_the_command_starts_where_contributing_says(monkeypatch, tmp_path):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, _, function = project["scripts"]["sparrot"].partition(":")
     file = module.removeprefix("sparrot.").replace(".", "/") + ".py"
@@ -92,9 +92,15 @@ def test_the_command_starts_where_contributing_says(capsys, monkeypatch, tmp_pat
     first, then, last = steps[:3]
     assert first == (function, file)
     np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((20, 3)))
-    taken = walk(lambda: main(["embed", str(tmp_path / "points.npy"), "--jobs", "1"]))
-    assert taken.passes([then[::-1], last[::-1]]), taken.functions
-    assert "eigenvalues" in capsys.readouterr().out
+    line = ["embed", str(tmp_path / "points.npy"), "--jobs", "1"]
+    code = (
+        "from sparrot.cli import main; from walk import walk; "
+        f"assert walk(lambda: main({line})).passes({[then[::-1], last[::-1]]})"
+    )
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "eigenvalues" in done.stdout
     monkeypatch.setattr("signal.signal", lambda *handler: None)
     monkeypatch.setattr(f"sparrot.cli.{then[0]}", lambda: 7)
     assert getattr(import_module(module), function)() == 7
