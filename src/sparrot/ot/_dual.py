@@ -166,7 +166,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         self._weights = weights
         self._regularizer = regularizer
         self._slopes = np.empty(0 if regularizer.linear else len(support.indices))
-        self._diagonal = np.empty(0)  # of the last state
+        self._last: tuple[FloatArray, DualState] | None = None  # where it was evaluated, and what
         self._sums = np.empty((3, len(ceiling)))  # of entries, of their integrals, of their slopes
 
     def solve(
@@ -176,7 +176,9 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         return newton(self, u, tol, max_iter, report)
 
     def state(self, u: FloatArray) -> DualState:
-        """Evaluate by blocks of rows."""
+        """Evaluate by blocks of rows, unless this is where it was evaluated last."""
+        if self._last is not None and self._last[0] is u:
+            return self._last[1]
         self._run.threads.blocks(self._rows(u), len(u), self._block)
         entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
@@ -185,8 +187,11 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         value = float((w * integrals).sum()) + float((w * ghost) @ excess)
         value = value / 2 - self.mass * float((w * u).sum())
         own = self._degree if plain else slopes
-        self._diagonal = w * (own + self._stiffness * (excess > 0))
-        return DualState(value, w * (entries + ghost - self.mass), self._diagonal, self._hessian)
+        diagonal = w * (own + self._stiffness * (excess > 0))
+        gradient = w * (entries + ghost - self.mass)
+        state = DualState(value, gradient, diagonal, partial(self._hessian, diagonal))
+        self._last = u, state
+        return state
 
     def _rows(self, u: FloatArray) -> Callable[[int, int], None]:
         from sparrot._kernels import power_rows, residual_rows, weighted_residual_rows
@@ -207,7 +212,8 @@ class SparseDual(RestrictedDual, Dual[DualState]):
             entry, integral, slope, self._degree, self._active, self._slopes,
         )  # fmt: skip
 
-    def _hessian(self, x: FloatArray) -> FloatArray:
+    def _hessian(self, diagonal: FloatArray, x: FloatArray) -> FloatArray:
+        """At the last state."""
         from sparrot._kernels import adjacency_rows, weighted_rows
 
         s, out, y = self._support, np.empty_like(x), self.weight * x
@@ -219,7 +225,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
             )
         self._run.threads.blocks(rows, len(x), self._block)
         out *= self.weight
-        out += self._diagonal * x
+        out += diagonal * x
         return out
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
