@@ -37,6 +37,7 @@ _TOO_LONG = 1 / 8  # a step was too long if the line search cut it to less than 
 _DELTA_UP, _DELTA_DOWN = 10.0, 0.1  # factors on delta after such a step, and after others
 _SHORT_STEPS = 10  # steps without progress after which delta is small again
 _ARMIJO = 1e-4
+_GOOD_GAIN = 0.25  # share of the gain at the first slope: a parabola ends with half
 _FLAT = 0.7  # share of the slope of Phi that may be left at the end of a step
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
@@ -231,7 +232,8 @@ def _line_search(
 
     A whole step whose error is less than `good` needs no search. Otherwise lengths are doubled and
     bisected: Phi is convex, so as long as its slope at t is not positive it has only fallen up to
-    there. Past the minimum Armijo's rule must hold, unless Phi is flat to its last digit.
+    there. Past the minimum Armijo's rule must hold, unless Phi is flat to its last digit; where Phi has
+    fallen well, the slope does not matter.
     """
     slope = float(np.vdot(state.gradient, step))
     size = dual.mass * float((dual.weight * np.abs(u)).sum())
@@ -252,6 +254,8 @@ def _line_search(
         else:
             high = t
             gain = state.value - trial.value
+            if gain >= -_GOOD_GAIN * t * slope:
+                return there, trial, t
             if flat and (abs(gain) <= rounding or gain >= -_ARMIJO * t * slope):
                 return there, trial, t
         t = 2 * low if high == np.inf else (low + high) / 2
