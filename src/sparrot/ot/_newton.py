@@ -232,8 +232,8 @@ def _line_search(
 
     A whole step whose error is less than `good` needs no search. Otherwise lengths are doubled and
     bisected: Phi is convex, so as long as its slope at t is not positive it has only fallen up to
-    there. Past the minimum Armijo's rule must hold, unless Phi is flat to its last digit; where Phi has
-    fallen well, the slope does not matter.
+    there. Past the minimum Armijo's rule must hold, unless Phi is flat to its last digit; where it
+    has fallen well, the slope does not matter.
     """
     slope = float(np.vdot(state.gradient, step))
     size = dual.mass * float((dual.weight * np.abs(u)).sum())
