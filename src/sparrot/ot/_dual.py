@@ -166,7 +166,8 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         self._weights = weights
         self._regularizer = regularizer
         self._slopes = np.empty(0 if regularizer.linear else len(support.indices))
-        self._last: tuple[FloatArray, DualState] | None = None  # where it was evaluated, and what
+        self._at: FloatArray | None = None  # where it was evaluated last,
+        self._value, self._gradient, self._diagonal = 0.0, np.empty(0), np.empty(0)  # and what
         self._sums = np.empty((3, len(ceiling)))  # of entries, of their integrals, of their slopes
 
     def solve(
@@ -177,21 +178,22 @@ class SparseDual(RestrictedDual, Dual[DualState]):
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows, unless this is where it was evaluated last."""
-        if self._last is not None and self._last[0] is u:
-            return self._last[1]
+        if u is not self._at:
+            self._evaluate(u)
+            self._at = u
+        return DualState(self._value, self._gradient, self._diagonal, self._hessian)
+
+    def _evaluate(self, u: FloatArray) -> None:
         self._run.threads.blocks(self._rows(u), len(u), self._block)
         entries, integrals, slopes = self._sums
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
         w, plain = self.weight, self._regularizer.linear and self._weights is None
         value = float((w * integrals).sum()) + float((w * ghost) @ excess)
-        value = value / 2 - self.mass * float((w * u).sum())
         own = self._degree if plain else slopes
-        diagonal = w * (own + self._stiffness * (excess > 0))
-        gradient = w * (entries + ghost - self.mass)
-        state = DualState(value, gradient, diagonal, partial(self._hessian, diagonal))
-        self._last = u, state
-        return state
+        self._value = value / 2 - self.mass * float((w * u).sum())
+        self._gradient = w * (entries + ghost - self.mass)
+        self._diagonal = w * (own + self._stiffness * (excess > 0))
 
     def _rows(self, u: FloatArray) -> Callable[[int, int], None]:
         from sparrot._kernels import power_rows, residual_rows, weighted_residual_rows
@@ -212,8 +214,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
             entry, integral, slope, self._degree, self._active, self._slopes,
         )  # fmt: skip
 
-    def _hessian(self, diagonal: FloatArray, x: FloatArray) -> FloatArray:
-        """At the last state."""
+    def _hessian(self, x: FloatArray) -> FloatArray:
         from sparrot._kernels import adjacency_rows, weighted_rows
 
         s, out, y = self._support, np.empty_like(x), self.weight * x
@@ -225,7 +226,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
             )
         self._run.threads.blocks(rows, len(x), self._block)
         out *= self.weight
-        out += diagonal * x
+        out += self._diagonal * x
         return out
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
