@@ -26,7 +26,7 @@ from sparrot.affinity import (
     qot_path,
     signs_of_poor_choice,
 )
-from sparrot.cost import make_cost
+from sparrot.cost import Cost, make_cost
 from sparrot.engine import ProgressCallback
 from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.ot import Certificate, Scale
@@ -136,8 +136,9 @@ def summarize(
     Parameters
     ----------
     X, eps, perplexity, n_neighbors, metric, tol, max_iter, n_jobs, search, neighbors, progress :
-        as for `sparrot.qot`; at least four points. With `n_neighbors` every point has that many at
-        every eps, and the chosen eps is the one that `sparrot.qot` finds for it.
+        as for `sparrot.qot`, but for eps, which is `"auto"` by default; at least four points. With
+        `n_neighbors` every point has that many at every eps, and the chosen eps is the one that
+        `sparrot.qot` finds for it.
     min_neighbors : the effective number of neighbors that every point has at least, at every eps.
         `"auto"` is 5 (or fewer, see `sparrot.qot`), None or 0 for no floor.
     each_side : how many other eps there are on either side of the chosen one.
@@ -156,7 +157,7 @@ def summarize(
     >>> step.embedding.shape, step.n_connected_components, float(s.min_neighbors.min())
     ((200, 4), 1, 5.0)
     """
-    scale = as_scale(eps, perplexity, n_neighbors)
+    scale = as_scale(eps, perplexity, n_neighbors, Scale(eps=1.0, robust=True))
     points = as_points(X, as_public_metric(metric))
     k, d = _counts(n_eigenvalues, n_components, len(points))
     side = as_count(each_side, "each_side", 100)
@@ -179,11 +180,11 @@ def summarize(
         "neighbors": neighbors,
         "progress": progress,
     }
-    middle = _chosen_eps(points, scale, options)
-    grid = middle * span ** (np.arange(side, -side - 1, -1) / side)
     cost = make_cost(points, metric)
+    middle = _chosen_eps(points, cost, scale, options)
+    grid = middle * span ** (np.arange(side, -side - 1, -1) / side)
     path = zip(grid, qot_path(points, grid, **options), strict=True)
-    given = scale.eps is not None
+    given = scale.eps is not None and not scale.robust
     steps = [_step(float(e), a, k, d, signs_of_poor_choice(a, cost, given)) for e, a in path]
     steps.reverse()
     found = _aligned(steps, side)
@@ -207,10 +208,11 @@ def _counts(n_eigenvalues: Any, n_components: Any, n: int) -> tuple[int, int]:
     return min(k, n - 1), min(d, n - 2)
 
 
-def _chosen_eps(points: PointArray, scale: Scale, options: dict[str, Any]) -> float:
+def _chosen_eps(points: PointArray, cost: Cost, scale: Scale, options: dict[str, Any]) -> float:
     """The relative eps that was asked for: by itself, by neighbors, or by a connected graph."""
-    if scale.eps is not None:
-        return scale.eps
+    given = scale.relative_eps(cost)
+    if given is not None:
+        return given
     wish: dict[str, Any] = {"perplexity": scale.perplexity, "n_neighbors": scale.n_neighbors}
     if scale == Scale():
         wish = {"eps": "connected"}

@@ -101,12 +101,15 @@ def test_warnings_are_kept_with_their_step_and_not_raised():
     X = np.vstack([points("gaussian"), np.full((1, 30), 1e4)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        s = sparrot.summarize(X, each_side=1)
+        s = sparrot.summarize(X, 1.0, each_side=1)
     with pytest.warns(sparrot.AffinityWarning) as caught:
         sparrot.qot(X)
     kept = [str(warning) for warning in s.steps[s.chosen].warnings]
     assert kept == [str(w.message) for w in caught]
     assert "drop these outliers" in " ".join(kept)
+    steps = sparrot.summarize(X, each_side=1).steps
+    assert steps[1].relative_eps < 0.01  # by default outliers do not inflate it
+    assert not steps[1].warnings
 
 
 def test_four_points_are_enough_and_three_are_not():

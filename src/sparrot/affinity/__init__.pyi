@@ -1,6 +1,7 @@
 """The names of this room; `__init__.py` loads each on first use."""
 
 from ._diagnostics import (
+    EACH_PIECE as EACH_PIECE,
     KEEP_LARGEST as KEEP_LARGEST,
     in_pieces as in_pieces,
     leave_pieces_to_caller as leave_pieces_to_caller,

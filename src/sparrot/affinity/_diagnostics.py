@@ -23,6 +23,7 @@ from sparrot.errors import AffinityWarning, counted, warn
 from sparrot.ot import MIN_NEIGHBORS
 
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
+EACH_PIECE = "take every piece by itself by {components='each'}"
 _MISSED = 0.1  # of the rows
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
 
@@ -44,8 +45,9 @@ def ways_to_connect(floors: Any = None) -> list[str]:
     --------
     >>> ways_to_connect()[0]
     'give every point at least 5 effective neighbors, with QOT by {min_neighbors=5}'
-    >>> ways_to_connect(5.0)
-    ['raise the floor, {min_neighbors} or {n_neighbors}', 'take a larger {perplexity}']
+    >>> ways_to_connect(5.0)  # doctest: +NORMALIZE_WHITESPACE
+    ['raise the floor, {min_neighbors} or {n_neighbors}',
+     "take a larger {perplexity}, or {eps='connected'}"]
     """
     floor = "raise the floor, {min_neighbors} or {n_neighbors}"
     if floors is None:
@@ -53,7 +55,7 @@ def ways_to_connect(floors: Any = None) -> list[str]:
             f"give every point at least {MIN_NEIGHBORS:g} effective neighbors, with QOT by "
             f"{{min_neighbors={MIN_NEIGHBORS:g}}}"
         )
-    return [floor, "take a larger {perplexity}"]
+    return [floor, "take a larger {perplexity}, or {eps='connected'}"]
 
 
 def in_pieces(labels: IntArray, floors: Any = None, *more: str) -> AffinityWarning | None:
@@ -104,7 +106,11 @@ def _inflated(outliers: str, affinity: Affinity) -> AffinityWarning | None:
     return AffinityWarning(
         f"{outliers}, so that eps = {affinity.relative_eps:.3g} x mean cost gives "
         f"{affinity.mean_neighbors:.0f} neighbors a row",
-        remedy=["drop these outliers", "ask for {perplexity=30} instead of an eps"],
+        remedy=[
+            "drop these outliers",
+            "ask for {perplexity=30} or {eps='auto'} instead",
+            "take {affinity=sparrot.QOT(perplexity=30, min_neighbors=5)}",
+        ][: 3 if _left_to_caller.get() else 2],
     )
 
 

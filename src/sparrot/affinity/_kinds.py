@@ -8,7 +8,7 @@ what works by this table, and needs them, is in `sparrot.affinity._registry`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparrot.affinity._estimator import AffinityEstimator
     from sparrot.affinity._result import Affinity
 
-AUTO = "auto"  # a floor that is chosen by `Scale.floor`
+AUTO = "auto"  # a floor that is chosen by `Scale.floor`, an eps by `Scale.relative_eps`
 
 
 def _by_perplexity(n: int) -> dict[str, Any]:
@@ -40,8 +40,9 @@ class Kind:
     scales : the arguments that say how many neighbors a point has; at most one is given.
     default_scale : which of these a layout (also `sparrot tsne`) and `sparrot.sc.neighbors` take
         for n points where none is given (but scanpy's 15 neighbors where `n_neighbors` is a scale).
-        All others, the other commands among them, take the default of the function: `qot(X)` is
-        the paper's.
+        The function has a default of its own: `qot(X)` is the paper's.
+    eps : the eps of the other commands and of spectral estimators that build an affinity by its
+        name; None for the default of the function.
     options : further defaults of these.
     floor : the `min_neighbors` of these, of all commands, and of spectral estimators that build an
         affinity by its name; None where there is none.
@@ -62,6 +63,7 @@ class Kind:
     estimator_name: str
     scales: tuple[str, ...]
     default_scale: Callable[[int], dict[str, Any]] = lambda n: {}
+    eps: str | None = None
     options: tuple[tuple[str, Any], ...] = ()
     floor: str | None = None
     is_monotone: bool = True
@@ -82,6 +84,20 @@ class Kind:
         )
         return estimator
 
+    def unless(self, given: Collection[str]) -> dict[str, Any]:
+        """The eps and the floor of commands and estimators, unless a scale or a floor is given.
+
+        Examples
+        --------
+        >>> KINDS["qot"].unless(["perplexity"]), KINDS["qot"].unless([])
+        ({'min_neighbors': 'auto'}, {'eps': 'auto', 'min_neighbors': 'auto'})
+        """
+        own = {
+            "eps": None if any(name in given for name in self.scales) else self.eps,
+            "min_neighbors": None if "min_neighbors" in given else self.floor,
+        }
+        return {name: value for name, value in own.items() if value is not None}
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """The arguments of the function, but for the points."""
@@ -97,11 +113,14 @@ KINDS = {
         "QOT",
         (*_EPS, "n_neighbors"),
         _by_perplexity,
+        eps=AUTO,
         floor=AUTO,
         transport=True,
     ),
-    "eot": Kind(_TRANSPORT, "eot", "EOT", _EPS, _by_perplexity, (("drop", 1e-3),), transport=True),
-    "tsallis": Kind(_TRANSPORT, "tsallis", "Tsallis", _EPS, _by_perplexity, transport=True),
+    "eot": Kind(
+        _TRANSPORT, "eot", "EOT", _EPS, _by_perplexity, options=(("drop", 1e-3),), transport=True
+    ),
+    "tsallis": Kind(_TRANSPORT, "tsallis", "Tsallis", _EPS, _by_perplexity, AUTO, transport=True),
     "knn": Kind(_GRAPHS, "knn", "KNN", ("n_neighbors",)),
     "gaussian": Kind(_GRAPHS, "gaussian", "Gaussian", ("bandwidth",)),
     # Its neighbors are all points both where the kernel is narrow and where it is wide.

@@ -101,18 +101,17 @@ def is_auto(floor: Any) -> bool:
 def named_estimator(affinity: Any) -> Any:
     """An unfitted affinity estimator from its name, or a clone of one; None if precomputed.
 
-    An estimator made by its name has the floor of its kind; others are as they were given.
+    An estimator made by its name has the eps and floor of its kind; others are as they were given.
 
     Examples
     --------
     >>> named_estimator("knn"), named_estimator("qot")
-    (KNN(), QOT(min_neighbors='auto'))
+    (KNN(), QOT(eps='auto', min_neighbors='auto'))
     """
     if isinstance(affinity, str) and affinity == "precomputed":
         return None
     if isinstance(affinity, str) and affinity in kinds(symmetric=True):
-        kind = KINDS[affinity]
-        return kind.estimator(**({} if kind.floor is None else {"min_neighbors": kind.floor}))
+        return KINDS[affinity].estimator(**KINDS[affinity].unless(()))
     if hasattr(affinity, "fit_transform") and not isinstance(affinity, type):
         return clone(affinity)
     raise InvalidInputError(

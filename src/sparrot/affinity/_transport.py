@@ -109,7 +109,9 @@ def qot(
         factor of three either way seldom matters.
         `"connected"` finds an eps at which the graph has one component and 2 % below which it has
         more (the smallest, if larger eps never disconnect the graph; where it is connected at
-        1e-6, none below is tried).
+        1e-6, none below is tried). `"auto"`, the default of spectral estimators, `summarize`, the
+        report and the command line, is 1, but relative to the median cost where the mean is more
+        than three times as large, which is the work of outliers.
     perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
     n_neighbors : instead of both: the effective number of neighbors of *every* row, hardly any of
         which has more: `min_neighbors` with a small eps (a twentieth of the eps at which a typical
@@ -587,7 +589,8 @@ def _solve(
         cost = make_cost(points, metric)
         start = None if potential is None else as_start(potential, cost)
         floor = as_floor(min_neighbors, cost.n, hollow, scale)
-        problem, eps = Problem(cost, regularizer, hollow, floor), scale.eps
+        problem = Problem(cost, regularizer, hollow, floor)
+        eps = scale.relative_eps(cost)
         if weights is not None:
             problem, eps = _weighted(problem, weights, eps)
         path = EpsilonPath(problem, options, run, start)
@@ -601,7 +604,7 @@ def _solve(
             solution = path.connected()
         affinity = affinity_of(solution, kind, metric, path.n_solves, weights)
     if warn:
-        warn_if_poor(affinity, cost, given_eps=scale.eps is not None)
+        warn_if_poor(affinity, cost, given_eps=scale.eps is not None and not scale.robust)
     return affinity
 
 
@@ -668,15 +671,15 @@ def as_scale(
         hint = "it is an effective number of neighbors, 30 is a good start"
         return Scale(perplexity=as_positive(perplexity, "perplexity", hint))
     if isinstance(eps, str):
-        if eps != "connected":
+        if eps not in ("connected", AUTO):
             raise InvalidInputError(
-                "must be positive, or 'connected' for the smallest that connects the graph, got "
-                f"{eps!r}",
+                "must be positive, or 'connected' for the smallest that connects the graph, or "
+                f"'auto' for 1 unless outliers inflate the mean cost, got {eps!r}",
                 parameter="eps",
                 value=eps,
-                remedy="take {eps='connected'}",
+                remedy=["take {eps='connected'}", "take {eps='auto'}"],
             )
-        return Scale()
+        return Scale() if eps == "connected" else Scale(eps=1.0, robust=True)
     if eps is None:
         return default
     return Scale(

@@ -126,7 +126,7 @@ def make_affinity(
         for parameter in (OTHER_NAMES.get(option), option)
         if parameter in kind.parameters
     }
-    given: dict[str, Any] = {} if kind.floor is None else {"min_neighbors": kind.floor}
+    given: dict[str, Any] = {}
     for option, value in _given(options, _MAKING).items():
         if option not in parameters:
             takes = ", ".join(f"{{{known}}}" for known in parameters)
@@ -141,7 +141,9 @@ def make_affinity(
         given["n_jobs"] = options.n_jobs
     if "progress" in kind.parameters:
         given["progress"] = session.bar
-    return build(points, name, **given) if layout else kind.function(points, **given)
+    if layout:
+        return build(points, name, **given)
+    return kind.function(points, **kind.unless(given) | given)
 
 
 def summarize(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:

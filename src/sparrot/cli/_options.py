@@ -27,6 +27,7 @@ METRICS = (
     "canberra",
     "hamming",
 )
+_EPS = "auto: 1, or the median cost where outliers make the mean more than three times that"
 # Flags for which Python has more names than one, depending on the kind of affinity.
 OTHER_NAMES = {"eps": "bandwidth"}
 
@@ -148,7 +149,7 @@ def add_components(parser: Any, **limits: Any) -> None:
     )
 
 
-def add_scale(parser: Any, default: str = "1") -> Any:
+def add_scale(parser: Any, default: str = _EPS) -> Any:
     """One of eps and perplexity; the group of these."""
     scale = parser.add_mutually_exclusive_group()
     scale.add_argument(
@@ -226,7 +227,7 @@ def add_affinity(
     parser: Any,
     *,
     symmetric: bool = True,
-    default: str = "1, for eot --perplexity 30",
+    default: str = f"{_EPS}; for eot --perplexity 30",
     threads: str = "all cores",
 ) -> None:
     """All that can be asked of an affinity; what was not given stays None."""

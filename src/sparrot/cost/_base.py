@@ -24,9 +24,11 @@ from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
 SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compiles nothing
-_OUTLIER_SHARE = 0.01  # outliers are at most this share of the points,
-_MOST_OF_COST = 0.5  # and make up at least this share of the mean cost
+# Outliers are at most this share of the points, and make up at least that share of the mean cost.
+_FEWEST = 100  # points among which a few can be told from the others
+_OUTLIERS = ((0.01, 0.5), (0.05, 0.9))
 _ROWS = 256  # of a matrix of costs at a time
+_MEDIAN_OF = 1000  # points, at most
 
 Exponents: TypeAlias = Callable[[IntArray | slice, IntArray | slice, FloatArray], None]
 
@@ -135,6 +137,24 @@ class Cost(ABC):
         """The mean cost, in the units of the data."""
         return self.unit
 
+    def median(self) -> float:
+        """The median cost of two points that differ, of some that are evenly chosen if many.
+
+        It is in the same units as all costs. Outliers do not change it much, unless they are many.
+
+        Examples
+        --------
+        >>> from sparrot.cost import make_cost
+        >>> cost = make_cost(np.r_[np.linspace(0, 1, 199), 1e3][:, None], "sqeuclidean")
+        >>> round(cost.median() * cost.unit, 3)
+        0.044
+        """
+        some = np.unique(np.linspace(0, self.n - 1, min(self.n, _MEDIAN_OF)).astype(np.int32))
+        part = self.take(some)
+        C = part.dense()[np.triu_indices(part.n, 1)]
+        C = C[(C > 0) & (C < np.inf)]
+        return float(np.median(C)) if len(C) else 1.0
+
     def mean_under(self, weights: FloatArray) -> float:
         """The mean `sum_ij w_i w_j C_ij / (sum_i w_i)^2`, with zeros on the diagonal of C."""
         w, diagonal = weights / weights.sum(), self.diagonal()
@@ -165,9 +185,11 @@ class Cost(ABC):
         shares = self.shares()
         order = np.argsort(shares)[::-1]
         carried = shares[order].cumsum()
-        n_few = 1 + int(np.searchsorted(carried, _MOST_OF_COST))
-        if self.n < 1 / _OUTLIER_SHARE or n_few > max(1.0, _OUTLIER_SHARE * self.n):
+        counts = [1 + int(np.searchsorted(carried, cost)) for _, cost in _OUTLIERS]
+        few = [k for k, (share, _) in zip(counts, _OUTLIERS, strict=True) if k <= share * self.n]
+        if not few or self.n < _FEWEST:
             return ""
+        n_few = few[0]
         named = ", ".join(str(i) for i in order[:n_few][:5]) + (", ..." if n_few > 5 else "")
         row, make = ("row", "makes") if n_few == 1 else ("rows", "make")
         share = carried[n_few - 1]

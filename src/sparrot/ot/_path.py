@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sparrot._types import FloatArray, IntArray
+from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
@@ -44,6 +45,7 @@ _FEWEST_OF_PART = 5.0  # but at no fewer than these
 _FROM_ABOVE = 4.0  # all points start at this many times its eps
 _FEWEST_WITH_PARTS = 500  # points up to which there is no such pilot
 _ABOVE = 0.05  # added to the log eps of a pilot, so that the first solve is above the target
+_MOST_OF_MEDIAN = 3.0  # times the median cost: a larger mean is due to outliers
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
@@ -62,11 +64,15 @@ _NEAR_ROUNDING = 1e3  # times the rounding of row sums: errors below that cannot
 class Scale:
     """What the user wants: a relative eps, a mean perplexity, a number of effective neighbors of
     every row, or (nothing of these) the smallest connected eps.
+
+    A robust eps is relative to the median cost where the mean is more than three times as large,
+    which is the work of outliers.
     """
 
     eps: float | None = None
     perplexity: float | None = None
     n_neighbors: float | None = None
+    robust: bool = False
 
     @classmethod
     def default(cls, n: int) -> Self:
@@ -82,6 +88,24 @@ class Scale:
             if n >= _FEWEST_FOR_PERPLEXITY
             else cls(eps=1.0)
         )
+
+    def relative_eps(self, cost: Cost) -> float | None:
+        """The eps that was asked for, relative to the mean cost; None if it is to be found.
+
+        Examples
+        --------
+        >>> from sparrot.cost import make_cost
+        >>> X = np.linspace(0, 1, 199)[:, None]
+        >>> far = np.concatenate([X, [[1e3]]])
+        >>> Scale(eps=1.0, robust=True).relative_eps(make_cost(X, "sqeuclidean"))
+        1.0
+        >>> round(Scale(eps=1.0, robust=True).relative_eps(make_cost(far, "sqeuclidean")), 6)
+        9e-06
+        """
+        if self.eps is None or not self.robust:
+            return self.eps
+        median = cost.median()
+        return self.eps * median if _MOST_OF_MEDIAN * median < 1 else self.eps
 
     def floor(self, n: int) -> float | None:
         """The floor on the effective neighbors of every row of n points that goes with this scale.

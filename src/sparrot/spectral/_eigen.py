@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
-from sparrot.affinity import KEEP_LARGEST, in_pieces, ways_to_connect
+from sparrot.affinity import EACH_PIECE, KEEP_LARGEST, in_pieces, ways_to_connect
 from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
@@ -61,7 +61,7 @@ def announce_pieces(labels: IntArray, components: str, floors: Any = None) -> No
 
     `floors` are those on the neighbors of every point, if the affinity has any.
     """
-    found = in_pieces(labels, floors, KEEP_LARGEST)
+    found = in_pieces(labels, floors, KEEP_LARGEST, EACH_PIECE)
     if found is None or components not in ("warn", "error"):
         return
     if components == "error":
@@ -80,7 +80,7 @@ def announce_rest(labels: IntArray, fate: str, floors: Any = None) -> None:
             f"{len(rest)} of {len(labels)} points are outside the largest of {labels.max() + 1} "
             f"components and get {fate}",
             value=rest,
-            remedy=[f"to keep them, {floor}", larger],
+            remedy=[f"to keep them, {floor}", larger, EACH_PIECE],
         )
     )
 

@@ -110,9 +110,10 @@ class Eigenmaps(SpectralMap):
     n_components : number of coordinates.
     affinity : the name of a symmetric kind, such as "qot", "eot" or "knn"; an estimator such as
         `sparrot.QOT(perplexity=30)`; or "precomputed", where X is the affinity. By its name "qot",
-        QOT has eps 1 and a floor, `min_neighbors="auto"`: every point has at least 5 effective
-        neighbors, so that outliers do not split off from the rest. The paper's QOT, without a
-        floor, is `affinity=sparrot.QOT()`.
+        QOT has a floor, `min_neighbors="auto"`: every point has at least 5 effective neighbors, so
+        that outliers do not split off from the rest; and an eps that outliers do not inflate,
+        `eps="auto"`: 1, the mean cost, but the median cost where the mean is more than three times
+        that. The paper's QOT, without either, is `affinity=sparrot.QOT()`.
         With the default "qot", an X that is an affinity already (square, symmetric, nonnegative,
         zero diagonal, rows that sum to one) is used as it is, so that
         `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.

@@ -196,6 +196,26 @@ def test_perplexity_is_the_remedy_for_outliers():
     assert a.perplexity == pytest.approx(20, rel=0.01)
 
 
+def test_an_automatic_eps_is_the_mean_cost_unless_outliers_inflate_that():
+    X = points("gaussian", 120)
+    assert sparrot.qot(X, "auto").relative_eps == 1
+    assert sparrot.tsallis(X, "auto", q=0.5).relative_eps == 1
+    X[:5] *= 1e3
+    costs = np.square(X[:, None] - X).sum(axis=2)[np.triu_indices(120, 1)] / 2
+    assert sparrot.qot(X, "auto").eps == pytest.approx(np.median(costs), rel=1e-12)
+    assert sparrot.qot(X, "auto").relative_eps < 1e-4
+    with pytest.raises(sparrot.errors.InvalidInputError, match="eps='auto'"):
+        sparrot.qot(X, "median")
+
+
+def test_an_automatic_eps_does_not_depend_on_how_costs_are_given():
+    X = points("gaussian", 1200)
+    X[::300] *= 1e3
+    C = np.square(np.linalg.norm(X[:, None] - X, axis=2)) / 2
+    of_points, of_costs = sparrot.qot(X, "auto"), sparrot.qot(C, "auto", metric="precomputed")
+    assert of_points.eps == pytest.approx(of_costs.eps, rel=1e-9)
+
+
 def test_a_graph_in_pieces_gets_a_warning_with_the_remedy():
     X = np.vstack([points("gaussian", 50), points("gaussian", 50) + 100])
     with pytest.warns(sparrot.AffinityWarning, match=r"2 components.*min_neighbors=5, or take"):

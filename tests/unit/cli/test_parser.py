@@ -38,7 +38,7 @@ def test_the_help_of_all_names_every_command_and_exit_code(capsys):
     [
         ("affinity", "default: X"),
         ("report", "more than 50 columns obsm/X_pca, if it is there"),
-        ("embed", "default: 1, for eot --perplexity 30"),
+        ("embed", "default: auto: 1, or the median cost where outliers"),
         ("tsne", "default: --perplexity 30"),
         ("tsne", "default: one for t-SNE, otherwise all cores"),
     ],

@@ -14,9 +14,12 @@ SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
 NAME_ONLY = "one piece in name only"
 REMEDY = (
     "give every point at least 5 effective neighbors, with QOT by min_neighbors=5, or take a "
-    "larger perplexity"
+    "larger perplexity, or eps='connected'"
 )
-RAISE = "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity"
+RAISE = (
+    "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity, or eps='connected'"
+)
+EACH = "take every piece by itself by components='each'"
 
 
 def blob(n):
@@ -167,11 +170,13 @@ def test_pieces_are_announced_once_by_who_takes_them_in_hand(estimator):
     assert caught.filename == __file__
     assert "the graph has 7 components, the largest of 100 points; 6 are" in caught.message.problem
     assert REMEDY in caught.message.remedy
-    assert caught.message.remedy.endswith("keep the largest piece alone by components='largest'")
+    assert caught.message.remedy.endswith(
+        f"keep the largest piece alone by components='largest', or {EACH}"
+    )
     model.set_params(components="largest")
     (caught,) = warnings_of(lambda: model.fit(X))
     assert "12 of 112 points are outside the largest of 7" in caught.message.problem
-    assert caught.message.remedy == f"to keep them, {REMEDY}"
+    assert caught.message.remedy == f"to keep them, {REMEDY}, or {EACH}"
     model.set_params(components="error")
     with pytest.raises(InvalidInputError, match="the graph has 7 components") as raised:
         assert not warnings_of(lambda: model.fit(X))
@@ -318,3 +323,42 @@ def test_more_than_the_largest_component_has_is_refused_by_name():
         sparrot.Eigenmaps(79, affinity="precomputed", components="largest").fit(PIECES)
     with pytest.raises(InvalidInputError, match=r"n_clusters must be .* from 1 to 79, got 80"):
         sparrot.SpectralClustering(80, affinity="precomputed", components="largest").fit(PIECES)
+
+
+def blobs_with_outliers(m):
+    """400 points of three blobs in the plane, and m far ones."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 3
+    X = 6 * np.array([[0, 0], [1, 0], [0, 1]])[labels] + rng.standard_normal((400, 2))
+    far = rng.standard_normal((m, 2))
+    return np.vstack([X, 1e3 * far / np.linalg.norm(far, axis=1)[:, None]]), labels
+
+
+@pytest.mark.parametrize("m", [3, 8])
+def test_far_outliers_do_not_take_over_clusters_or_coordinates(m):
+    X, labels = blobs_with_outliers(m)
+    for estimator in SPECTRAL:
+        model = estimator(3 if estimator is sparrot.SpectralClustering else 2)
+        assert not warnings_of(lambda model=model: model.fit(X))
+        if estimator is sparrot.SpectralClustering:
+            assert nmi(labels, model.labels_[:400]) > 0.95
+        else:  # of mean square one, in proportion
+            squares = np.square(model.embedding_)
+            assert (squares[400:].sum(axis=0) < 0.1 * squares.sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("m", [3, 8])
+def test_who_asks_for_an_eps_that_outliers_inflate_is_told_what_to_take_instead(m):
+    X, labels = blobs_with_outliers(m)
+    model = sparrot.SpectralClustering(3, affinity=sparrot.QOT(1.0, min_neighbors=5))
+    caught = warnings_of(lambda: model.fit(X))[0]
+    assert f" of {400 + m} points (rows 40" in caught.message.problem
+    assert "of the mean cost, so that eps = 1 x mean cost" in caught.message.problem
+    instead = "sparrot.QOT(perplexity=30, min_neighbors=5)"
+    assert f"take affinity={instead}" in caught.message.remedy
+    model.set_params(affinity=sparrot.QOT(perplexity=30, min_neighbors=5))
+    assert not warnings_of(lambda: model.fit(X))
+    assert nmi(labels, model.labels_[:400]) > 0.95
+    (alone,) = warnings_of(lambda: sparrot.qot(X, min_neighbors=5))
+    assert "perplexity=30 or eps='auto' instead" in alone.message.remedy
+    assert instead not in alone.message.remedy
