@@ -101,6 +101,7 @@ class Parameters:
     k: tuple[int, ...] = tuple(range(5, 126, 5))
     n_seeds: int = 10
     n_code_seeds: int = 5
+    n_path_seeds: int = 5
     pca: tuple[int, ...] = (5, 10, 25, 50, 100, 250)
     pca_k: int = 50
     perplexity: float = 250.0
@@ -128,11 +129,14 @@ def run(parameters: Parameters, work: Work) -> Numbers:
     units: dict[str, Callable[[], Any]] = {"data": partial(_data, parameters)}
     units |= {f"embedding-{slug(m)}": partial(_embedding, parameters, m, chosen) for m in chosen}
     units |= {
-        _path_name(judge, m): partial(_path, parameters, m, best[judge]) for judge, m in _PATHS
+        _path_name(judge, m, s): partial(_path, parameters, m, best[judge], s)
+        for s in range(parameters.n_path_seeds)
+        for judge, m in _PATHS
     }
     units |= {f"pca-{s}": partial(_pca, parameters, s, chosen) for s in seeds}
     drawn = work.each(units)
-    paths = {pair: drawn[_path_name(*pair)] for pair in _PATHS}
+    paths = {pair: drawn[_path_name(*pair, 0)] for pair in _PATHS}
+    divergence = _divergence_rows(parameters, work, drawn)
     pca = [row for s in seeds for row in drawn[f"pca-{s}"]["angles"]]
     return {
         "eps": list(parameters.eps),
@@ -151,7 +155,8 @@ def run(parameters: Parameters, work: Work) -> Numbers:
         "data": drawn["data"],
         "embeddings": {m: drawn[f"embedding-{slug(m)}"] for m in chosen},
         "paths": {judge: {m: paths[judge, m] for j, m in _PATHS if j == judge} for judge in JUDGES},
-        "divergence": _divergence_rows(parameters, work, paths),
+        "divergence": divergence,
+        "divergence_bands": bands(divergence, ("judge", "method", "s"), "divergence"),
         "pca": pca,
         "pca_bands": bands(pca, ("method", "d"), *JUDGES),
         "pca_embeddings": drawn["pca-0"]["embeddings"],
@@ -219,13 +224,13 @@ def _pca(parameters: Parameters, seed: int, best: dict[str, float]) -> dict[str,
     return {"angles": rows, "embeddings": embeddings if seed == 0 else []}
 
 
-def _path_name(judge: str, method: str) -> str:
-    return f"path-{'whole-' * (judge == 'whole')}{slug(method)}"
+def _path_name(judge: str, method: str, seed: int) -> str:
+    return f"path-{'whole-' * (judge == 'whole')}{slug(method)}-{seed}"
 
 
-def _path(parameters: Parameters, method: str, best: dict[str, float]) -> Any:
+def _path(parameters: Parameters, method: str, best: dict[str, float], seed: int) -> Any:
     """Measures between the two bumps, by the heat kernel of one affinity."""
-    spiral = _spiral(parameters, 0)
+    spiral = _spiral(parameters, seed)
     if method == "reference":
         W = knn(spiral.clean, 2).matrix
     else:
@@ -243,25 +248,29 @@ def _bump(parameters: Parameters, center: float) -> FloatArray:
     return bump / bump.sum()
 
 
-def _divergence_rows(parameters: Parameters, work: Work, paths: dict[tuple[str, str], Any]) -> Rows:
-    """How far each path is from that on the ring."""
-    truth, others = paths["angle", "reference"], _PATHS[1:]
+def _divergence_rows(parameters: Parameters, work: Work, paths: dict[str, Any]) -> Rows:
+    """How far each path is from that on the ring of the same sample."""
+    keys = [(*pair, s) for s in range(parameters.n_path_seeds) for pair in _PATHS[1:]]
     units = {
-        _path_name(judge, m).replace("path", "divergence"): partial(
-            _divergence, parameters, truth, paths[judge, m]
+        _path_name(*key).replace("path", "divergence"): partial(
+            _divergence,
+            parameters,
+            paths[_path_name(*_PATHS[0], key[-1])],
+            paths[_path_name(*key)],
+            key[-1],
         )
-        for judge, m in others
+        for key in keys
     }
     weights = [float(s) for s in np.linspace(0, 1, parameters.path)]
     return [
-        {"judge": judge, "method": m, "s": s, "divergence": error}
-        for (judge, m), errors in zip(others, work.each(units).values(), strict=True)
+        {"judge": judge, "method": m, "seed": seed, "s": s, "divergence": error}
+        for (judge, m, seed), errors in zip(keys, work.each(units).values(), strict=True)
         for s, error in zip(weights, errors, strict=True)
     ]
 
 
-def _divergence(parameters: Parameters, truth: Any, path: Any) -> list[float]:
-    clean = _spiral(parameters, 0).clean
+def _divergence(parameters: Parameters, truth: Any, path: Any, seed: int) -> list[float]:
+    clean = _spiral(parameters, seed).clean
     C = cdist(clean, clean, "sqeuclidean") / 2
     eps = parameters.divergence_eps * float(C.mean())
     return [sinkhorn_divergence(a, b, C, eps) for a, b in zip(path, truth, strict=True)]
@@ -620,7 +629,8 @@ def _draw_interpolation(plt: Any, numbers: Numbers) -> Any:
             panel(axes, letter, "clean curve" if method == "reference" else method)
         panels[i, 0].set_ylabel(f"best by {title}\ninterpolation s")
         figure.colorbar(drawn, ax=panels[i, 3], label="density along the curve")
-        _draw_errors(panels[i, 4], [row for row in numbers["divergence"] if row["judge"] == judge])
+        errors = [row for row in numbers["divergence_bands"] if row["judge"] == judge]
+        _draw_errors(panels[i, 4], errors)
         panel(panels[i, 4], letters[4], "error along the path")
     highest = 1.35 * max(row["divergence"] for row in numbers["divergence"])
     for axes in panels[:, 4]:
@@ -646,8 +656,7 @@ def _draw_path(axes: Any, path: Any, top: float) -> Any:
 def _draw_errors(axes: Any, rows: Rows) -> None:
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
-        weights, errors = ([row[key] for row in chosen] for key in ("s", "divergence"))
-        axes.plot(weights, errors, label=method, **STYLES[method])
+        draw_band(axes, chosen, "s", STYLES[method], method)
     axes.set(xlabel="interpolation s", ylabel="Sinkhorn divergence to the truth")
     axes.legend(loc="upper left", ncols=3, fontsize=8)
 
@@ -693,6 +702,7 @@ EXPERIMENT = Experiment(
         k=(5, 10, 15, 20, 30, 40),
         n_seeds=1,
         n_code_seeds=1,
+        n_path_seeds=1,
         pca=(5, 50, 250),
         pca_k=15,
         perplexity=75.0,

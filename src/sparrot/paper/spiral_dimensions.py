@@ -38,7 +38,7 @@ class Parameters:
     noise: tuple[float, float] = (0.05, 0.95)
     eps: tuple[float, ...] = eps_grid(25)
     k: tuple[int, ...] = tuple(range(5, 126, 10))
-    n_seeds: int = 2
+    n_seeds: int = 5
 
     def of(self, method: str) -> tuple[float, ...]:
         """The range of a method's parameter."""

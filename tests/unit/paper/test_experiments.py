@@ -41,6 +41,7 @@ TINY = {
         "k": (3, 5),
         "n_seeds": 1,
         "n_code_seeds": 1,
+        "n_path_seeds": 2,
         "pca": (5, 20),
         "pca_k": 5,
         "perplexity": 20.0,
