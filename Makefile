@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
 
-.PHONY: demo test fuzz peers peers-cellrank peers-scvelo peers-squidpy lint bench docs clean
+.PHONY: demo test test-oldest fuzz peers peers-cellrank peers-scvelo peers-squidpy lint bench docs dist check-release clean
 
 demo: .venv/plot.done
 	$(BIN)/sparrot demo --output $(OUT)
@@ -12,6 +12,14 @@ demo: .venv/plot.done
 WORKERS ?= 2
 test: .venv/test.done
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# With the oldest versions of all dependencies that pyproject.toml allows, in .venv/oldest. What these
+# deprecate in each other is no concern of ours.
+test-oldest: $(BIN)/python
+	$(PYTHON) -m venv .venv/oldest
+	$(BIN)/python tests/oldest.py > .venv/oldest.txt
+	.venv/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv/oldest.txt -e '.[test]'
+	.venv/oldest/bin/python -m pytest -n $(WORKERS) --dist loadfile -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 # Thousands of hostile cases, for FUZZ_SECONDS=600 from FUZZ_SEED=0; prints a table.
 fuzz: .venv/test.done
@@ -42,8 +50,28 @@ docs: .venv/docs.done
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build
 	@echo "Open docs/_build/index.html"
 
+# Wheel and sdist; each is installed into an empty environment, where README's lines and the demo are run.
+dist: .venv/release.done
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tests/dist.py dist
+
+# The files of a release, each by its own validator. (cffconvert has an environment of its own:
+# it needs a jsonschema that is too old for the others.)
+check-release: .venv/release.done
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --quiet .github/workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
+	$(BIN)/pre-commit validate-config
+	$(BIN)/python -c 'import rattler_build as r; r.Stage0Recipe.from_file("recipe/recipe.yaml").render()'
+	$(PYTHON) -m venv .venv/cff
+	.venv/cff/bin/python -m pip install --quiet --disable-pip-version-check cffconvert
+	.venv/cff/bin/cffconvert --validate
+
 clean:
-	rm -rf .venv $(OUT) docs/_build docs/gallery docs/api/generated docs/api/used .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(OUT) docs/_build docs/gallery docs/api/generated docs/api/used .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -3,11 +3,11 @@
 import numpy as np
 import ot
 import pytest
-import regot
 
 import sparrot
 from problems import half_squared, points
 
+regot = pytest.importorskip("regot", reason="RegOT has no wheels for this Python")
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits")
 
 

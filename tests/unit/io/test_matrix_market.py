@@ -13,7 +13,7 @@ from sparrot.io._matrix_market import read_matrix, write_matrix
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.standard_normal((7, 5))
-SPARSE = sp.random_array((30, 20), density=0.2, rng=0, format="csr")
+SPARSE = sp.csr_array(sp.random(30, 20, density=0.2, random_state=0))
 HEAD = b"%%MatrixMarket matrix coordinate real general\n% a remark\n2 3 2\n"
 GOOD = HEAD + b"1 2 0.5\n2 3 1.25e-1\n"
 
