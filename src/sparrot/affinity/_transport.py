@@ -801,7 +801,7 @@ class TransportEstimator(AffinityEstimator):
     potential_ : (n,) dual potential in the units of the cost.
     eps_ : eps in the same units.
     certificate_ : `sparrot.Certificate` of optimality.
-    n_iter_ : Newton steps of the last solve.
+    n_iter_ : Newton steps of the last solve, and at least one.
     """
 
     @classmethod
@@ -820,7 +820,7 @@ class TransportEstimator(AffinityEstimator):
         self.potential_: FloatArray = result.potential
         self.eps_: float = result.eps
         self.certificate_ = result.certificate
-        self.n_iter_ = result.n_iter
+        self.n_iter_ = max(result.n_iter, 1)  # scikit-learn asks for one
         return self
 
     def transform(self, X: Any) -> Any:
@@ -868,7 +868,7 @@ class QOT(TransportEstimator):
     eps_ : eps in the same units.
     certificate_ : `sparrot.Certificate` of optimality.
     result_ : the `sparrot.Affinity` with all of these, and with the `row_eps` of a floor.
-    n_iter_ : Newton steps of the last solve.
+    n_iter_ : Newton steps of the last solve, and at least one.
     n_features_in_ : number of columns seen by `fit`.
 
     Examples

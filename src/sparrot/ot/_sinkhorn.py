@@ -9,7 +9,10 @@ dual :math:`\tfrac12 \sum_{ij} W_{ij} - \sum_i f_i`, whose Hessian is
 What costs time is a *pass*: exponentials over all pairs. It is made of tiles of the upper triangle,
 each with the sums of its rows and of its columns, and nothing n x n is kept but what memory allows.
 For search directions the plan is kept in float32: of tiles in which few entries are large these,
-others whole, and what does not fit is computed again, to the same bits.
+others whole. At the potentials f + x the plan is :math:`D W D` with
+:math:`D = \mathrm{diag}(e^x)`, so that a direction need not be that of a quadratic model: what was
+kept is scaled to row sums one, by products alone, and the next pass finds only the error of what
+was rounded or left out. What does not fit into memory is computed again, to the same bits.
 
 Few passes over all points are needed because a part of the points leads there. At the same eps, m
 of n random points have plans with their share of the neighbors, and potentials that are higher by
@@ -33,7 +36,7 @@ from scipy.sparse import csr_array, triu, vstack
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost, Exponents
 from sparrot.engine import Run
-from sparrot.ot._newton import EASY, ON_THE_WAY, Dual, DualState, newton
+from sparrot.ot._newton import EASY, ON_THE_WAY, Dual, DualState, conjugate_gradients, newton
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
@@ -61,12 +64,17 @@ _MANY_COORDINATES = 64  # of points from which on that is worth it
 _SMALL = 1e-2  # mass that directions may leave out of a row, times the root of its error
 _SPARSE = 0.2  # share of large entries below which rows are kept as sparse ones
 _SHARE_FOR_DIRECTIONS = 4  # of the memory
+_FARTHEST = 20.0  # log row sum from which scaling what was kept leads all the way
+_SCALED_TOL = 1e-3  # error of that, as a share of the error so far
+_SCALED_STEPS = 30  # at most: a pass may show other couples
+_ROUNDING = float(np.finfo(np.float64).eps)
 _NOTHING = -800.0  # whose exponential is zero
 _LOWEST = -1e300  # exponent, but for those of forbidden pairs
 
 Tile = tuple[slice, slice, FloatArray]  # rows, columns, entries
 Entries = tuple[IntArray, IntArray, Any]  # row, column, value
 Kept = tuple[slice, Float32Array | csr_array | None]  # columns, entries unless there is no room
+Strip = tuple[list[Kept], list[Entries]]  # tiles, and the couples in these
 Result = TypeVar("Result")
 
 
@@ -194,6 +202,7 @@ class EntropicDual(Dual[DualState]):
         self._row_bytes = budget / _SHARE_FOR_DIRECTIONS / n
         self._blocks = [slice(k, min(k + self._side, n)) for k in range(0, n, self._side)]
         self._strips: list[list[Kept]] = []
+        self._couples: Entries = np.empty(0, int), np.empty(0, int), np.empty(0)
         self._last: tuple[FloatArray, float, DualState] | None = None
         self._error, self._least = 1.0, 0.0  # of the last state: its error, what directions keep
         self._scratch = local()
@@ -206,12 +215,29 @@ class EntropicDual(Dual[DualState]):
         """One pass; overflow makes the value infinite, and the step too long. The last is kept."""
         if self._last is None or self._last[0] is not f or self._last[1] != self.eps:
             self._strips, self._least = [], _SMALL * self._error**0.5 / self.n
-            sums, self._strips = self._pass(f, self._for_directions)
+            sums, strips = self._pass(f, self._for_directions)
+            self._strips = [kept for kept, _ in strips]
+            found = zip(*(entries for _, couples in strips for entries in couples), strict=True)
+            i, j, w = (np.concatenate(part) for part in found)
+            self._couples = i, j, w
             self._error = min(1.0, float(np.abs(sums - 1).max()))
             value = float(sums.sum()) / 2 - float(f.sum())
             state = DualState(value, sums - 1, sums, lambda x: sums * x + self._product(f, x))
             self._last = f, self.eps, state
         return self._last[2]
+
+    def can_scale(self, off: float) -> bool:
+        """Whether a direction leads all the way, where the largest log row sum is off by that."""
+        return off <= _FARTHEST
+
+    def direction(self, f: FloatArray, state: DualState, delta: float) -> FloatArray:
+        """To where the rows of what was kept of the plan have sums one."""
+        sums, (i, j, w) = state.diagonal, self._couples
+        most = 2 * w > np.maximum(sums[i], sums[j])
+        couples = i[most], j[most], w[most]
+        scaled = ScaledDual(lambda x: self._product(f, x), sums, couples)
+        x = _damped(scaled, np.zeros(self.n))[0]
+        return newton(scaled, x, _SCALED_TOL * self.error(state), _SCALED_STEPS).u
 
     def forget(self) -> None:
         """Free what directions keep."""
@@ -330,41 +356,59 @@ class EntropicDual(Dual[DualState]):
         entries: FloatArray = self._scratch.entries
         return entries[: n_rows * n_columns].reshape(n_rows, n_columns)
 
-    def _for_directions(self, tiles: Iterable[Tile]) -> list[Kept]:
+    def _for_directions(self, tiles: Iterable[Tile]) -> Strip:
         """What a direction needs of a strip of the plan, as far as there is room."""
-        kept, room = [], 0.0
+        kept: list[Kept] = []
+        couples = []
         for rows, columns, W in tiles:
             if columns == rows:
                 room = self._row_bytes * len(W)
-            tile = self._rounded(W)
+            tile, (i, j, w) = self._rounded(W)
             room -= 4 * tile.size if isinstance(tile, np.ndarray) else 8 * tile.nnz
             kept.append((columns, None if room < 0 else tile))
-        return kept
+            i, j = i + rows.start, j + columns.start
+            upper = i < j
+            couples.append((i[upper], j[upper], w[upper]))
+        return kept, couples
 
-    def _rounded(self, W: FloatArray) -> Float32Array | csr_array:
-        """A tile as directions take it: in float32, and where few entries are large only these."""
+    def _rounded(self, W: FloatArray) -> tuple[Float32Array | csr_array, Entries]:
+        """A tile as directions take it, without its couples, and these.
+
+        It is in float32, and where few entries are large only these. Couples are the pairs that
+        have more than half of their row and of their column. There the Hessian is nearly singular,
+        and so they stay as they are.
+        """
         with np.errstate(over="ignore"):
             rounded = W.astype(np.float32)
+        i, j = np.arange(len(W)), W.argmax(axis=1)
+        w = W[i, j]
+        most = 2 * w > W.sum(axis=1)
+        i, j, w = i[most], j[most], w[most]
+        most = 2 * w > W[:, j].sum(axis=0)
+        couples = i[most], j[most], w[most]
+        rounded[couples[:2]] = 0
         i, j, w = _large(slice(0, W.shape[1]), rounded, self._least)
         if len(w) >= _SPARSE * W.size:
-            return rounded
-        return compressed(np.bincount(i, minlength=len(W)), j, w, W.shape[1])
+            return rounded, couples
+        return compressed(np.bincount(i, minlength=len(W)), j, w, W.shape[1]), couples
 
     def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
-        """The product `W x` in float32, by the strips of the last state."""
-        sums = self._sums()
+        """The product `W x` in float32 but for couples, by the strips of the last state."""
+        sums, (i, j, w) = self._sums(), self._couples
         with np.errstate(over="ignore"):
-            x = x.astype(np.float32)
+            rounded = x.astype(np.float32)
 
         def add(k: int) -> None:
             own = self._blocks[k]
             for columns, W in self._kept(f, k):
-                sums[k, own] += W @ x[columns]
+                sums[k, own] += W @ rounded[columns]
                 if columns != own:
-                    sums[k, columns] += W.T @ x[own]
+                    sums[k, columns] += W.T @ rounded[own]
 
         list(self._threads.map(add, range(len(self._blocks))))
-        return sums.sum(axis=0)
+        total: FloatArray = sums.sum(axis=0)
+        total += np.bincount(i, w * x[j], self.n) + np.bincount(j, w * x[i], self.n)
+        return total
 
     def _kept(self, f: FloatArray, k: int) -> Iterator[tuple[slice, Any]]:
         """The tiles of a strip that directions take; those that were not kept are made again."""
@@ -374,8 +418,62 @@ class EntropicDual(Dual[DualState]):
             if W is None:
                 T = next(again)[2]
                 with np.errstate(over="ignore"):
-                    W = self._rounded(np.exp(T, out=T))
+                    W, _ = self._rounded(np.exp(T, out=T))
             yield columns, W
+
+
+class ScaledDual(Dual[DualState]):
+    r"""The dual in x of a plan :math:`e^{x_i} W_{ij} e^{x_j}`, of which W is known roughly.
+
+    What is missing of the sum of row i is taken to change by :math:`e^{x_i}` alone.
+
+    Parameters
+    ----------
+    product : the product of W, as far as it is known, with a vector.
+    sums : the row sums of all of W.
+    couples : pairs of rows that have little else, each row in one at most: for these the Hessian is
+        nearly singular, and they precondition it by blocks of two.
+    """
+
+    mass = 1.0
+
+    def __init__(
+        self, product: Callable[[FloatArray], FloatArray], sums: FloatArray, couples: Entries
+    ) -> None:
+        self._product, self._sums, self._couples = product, sums, couples
+        self._missing = sums - product(np.ones(len(sums)))
+
+    def state(self, x: FloatArray) -> DualState:
+        """By one product, whose rounding vanishes with x."""
+        y = np.exp(x)
+        added = self._product(np.expm1(x))
+        sums = y * (self._sums + added)
+        value = float(y @ (self._sums + self._missing + added)) / 2 - float(x.sum())
+        return DualState(value, sums - 1, sums, lambda z: sums * z + y * self._product(y * z))
+
+    def direction(self, x: FloatArray, state: DualState, delta: float) -> FloatArray:
+        """The Newton step, which needs no delta: what is nearly singular is in the couples."""
+        d, y, (i, j, w) = state.diagonal, np.exp(x), self._couples
+        w = y[i] * w * y[j]
+        determinant = np.maximum(d[i] * d[j] - w * w, _ROUNDING * d[i] * d[j])
+
+        def precondition(r: FloatArray) -> FloatArray:
+            z = r / d
+            z[i] = (d[j] * r[i] - w * r[j]) / determinant
+            z[j] = (d[i] * r[j] - w * r[i]) / determinant
+            return z
+
+        return conjugate_gradients(
+            state.hessian, 0.0, precondition, -state.gradient, self.error(state)
+        )
+
+    def can_scale(self, off: float) -> bool:
+        """There is no other way."""
+        return False
+
+    def c_transform(self, x: FloatArray, rows: IntArray) -> FloatArray:
+        """The x_i that gives row i a sum of one: there is none, since only W = 0 has no sum."""
+        return x[rows]
 
 
 class TileCosts:
@@ -411,7 +509,7 @@ def _way_down(eps: float) -> list[float]:
 
 
 def _damped(
-    dual: EntropicDual, f: FloatArray, max_steps: int = _WARM_UP
+    dual: EntropicDual | ScaledDual, f: FloatArray, max_steps: int = _WARM_UP
 ) -> tuple[FloatArray, list[float]]:
     """The damped symmetric iteration, until Newton can take over."""
     history: list[float] = []
@@ -423,7 +521,7 @@ def _damped(
         if len(lost):
             log_sums[lost] = f[lost] - dual.c_transform(f, lost)
         off = float(np.abs(log_sums).max())
-        if off <= _NEAR or _SLOW * before < off <= _NEWTON_CAN:
+        if off <= _NEAR or _SLOW * before < off <= _NEWTON_CAN or dual.can_scale(off):
             break
         history.append(float(np.abs(sums - 1).max()))
         f, before = f - log_sums / 2, off

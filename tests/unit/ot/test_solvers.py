@@ -286,3 +286,32 @@ def test_a_failure_of_entropic_transport_makes_its_dense_plan_once(monkeypatch):
         sparrot.eot(points("gaussian", 60), 0.01, max_iter=1)
     assert made == [1]
     assert raised.value.result.matrix.shape == (60, 60)
+
+
+def _counted(monkeypatch, name, n):
+    """How often a method of the entropic dual is called, in passes over all pairs of n points."""
+    calls, method = [], getattr(EntropicDual, name)
+
+    def counted(self, *args):
+        calls.append((self.n / n) ** 2)
+        return method(self, *args)
+
+    monkeypatch.setattr(EntropicDual, name, counted)
+    return calls
+
+
+def test_an_entropic_plan_takes_few_passes(monkeypatch):
+    X = points("gaussian", 1200)
+    passes, perplexities = (_counted(monkeypatch, name, 1200) for name in ("_pass", "perplexities"))
+    sparrot.eot(X, perplexity=30)
+    assert sum(passes) + sum(perplexities) <= 20
+
+
+def test_couples_do_not_make_entropic_transport_slow(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 20))
+    X = np.concatenate([X, X + 0.3 * rng.standard_normal(X.shape)])
+    products = _counted(monkeypatch, "_product", len(X))
+    W = sparrot.eot(X, 0.02).matrix
+    assert np.median(W.max(axis=1)) > 0.99  # the Hessian has eigenvalues below 0.01 of the largest
+    assert len(products) < 150
