@@ -250,7 +250,8 @@ def _sparse_rows(S: csr_array) -> tuple[IntArray, Callable[..., None]]:
     A = csr_array(S[order][:, order])
 
     def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
-        three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last, Y)
+        row = np.empty(X.shape[1])
+        three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last, row, Y)
 
     return order, rows
 

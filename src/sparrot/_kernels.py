@@ -1,8 +1,9 @@
 """The hot loops: arrays in, arrays out, compiled on first use and cached.
 
 Every kernel releases the GIL and works on a range of rows, so that the engine can run row blocks
-side by side; each row is summed by one thread in the order of its columns. Nothing here knows what
-the arrays mean beyond its docstring. This module is imported only when a problem is large enough
+side by side; each row is summed by one thread in the order of its columns. Arrays to work in come
+from outside, for kernels that allocate take much longer to compile. Nothing here knows what the
+arrays mean beyond its docstring. This module is imported only when a problem is large enough
 to need it.
 """
 
@@ -104,15 +105,16 @@ def within_boxes(
     wider: float,
     size: int,
     first: int,
+    near: Array,
     out: Array,
 ) -> int:
     """List the points y from `first` on that are near one of the boxes `low`, `high`.
 
     Near means `r + u > d^2 / 2`, with the distance d shortened by the errors of both and by the
-    factor `wider`. The points are in boxes themselves, `size` to each. Returns their number.
+    factor `wider`. The points are in boxes themselves, `size` to each. `near` has a place for each
+    of the boxes to work in. Returns the number of points.
     """
     count = 0
-    near = np.empty(len(r), np.bool_)
     for leaf in range(first // size, len(leaf_u)):
         for b in range(len(r)):
             t = np.sqrt(2 * max(r[b] + leaf_u[leaf], 0.0)) + error[b] + leaf_error[leaf]
@@ -130,15 +132,16 @@ def within_boxes(
 
 
 @njit(nogil=True, cache=True)
-def row_kth(Q: Array, b: Array, k: int, out: Array) -> None:
+def row_kth(Q: Array, b: Array, heap: Array, out: Array) -> None:
     """Set `out[i]` to the k-th largest of `Q[i, j] + b[j]` over the columns j.
 
-    A heap holds the k largest so far, the smallest of them on top.
+    A heap of k places holds the k largest so far, the smallest of them on top.
     """
-    heap = np.empty(k, np.float32)
+    k = len(heap)
     for i in range(Q.shape[0]):
         q = Q[i]
-        heap[:] = -np.inf
+        for place in range(k):
+            heap[place] = -np.inf
         for start in range(0, len(q), _CHUNK):
             if _none_above(q, b, start, heap[0]):
                 continue
@@ -171,13 +174,11 @@ def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _c_transform(
-    s: Array, count: int, mass: float, factor: float, power: float
-) -> tuple[float, int]:
+def _c_transform(s: Array, count: int, mass: float, factor: float, power: float) -> float:
     """Solve `sum_k g([v + s_k]_+) = mass` over the first `count` scores, g(t) = (factor t)^power.
 
     Newton from the right on a convex increasing function: monotone, and finite if power is 1. The
-    scores that stay positive are moved to the front; returns v and how many they are.
+    scores that stay positive are moved to the front.
     """
     top = s[0]
     for k in range(1, count):
@@ -204,7 +205,7 @@ def _c_transform(
         if lower >= v:
             break
         v = lower
-    return v, count
+    return v
 
 
 @njit(nogil=True, cache=True)
@@ -217,32 +218,31 @@ def c_transform_support(
     factor: float,
     power: float,
     rows: Array,
+    s: Array,
     v: Array,
 ) -> None:
     """Solve `sum_j g([v_k + u_j - cost_ij]_+) = mass` over the pairs of each row i = rows[k].
 
-    A row without pairs gets infinity.
+    A row without pairs gets infinity. `s` has room for the longest row.
     """
-    longest = 0
-    for i in rows:
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    s = np.empty(longest, np.float64)
     for k in range(len(rows)):
         i = rows[k]
         count = indptr[i + 1] - indptr[i]
         for a in range(count):
             s[a] = u[indices[indptr[i] + a]] - cost[indptr[i] + a]
-        v[k] = _c_transform(s, count, mass, factor, power)[0] if count else np.inf
+        v[k] = _c_transform(s, count, mass, factor, power) if count else np.inf
 
 
 @njit(nogil=True, cache=True)
-def mirror(up: Array, ui: Array, uc: Array, indptr: Array, indices: Array, cost: Array) -> None:
+def mirror(
+    up: Array, ui: Array, uc: Array, below: Array, indptr: Array, indices: Array, cost: Array
+) -> None:
     """Unfold the upper triangle (CSR, rows ascending) into the symmetric matrix.
 
-    Rows come out ascending without a sort: the mirrored part of a row precedes its own.
+    Rows come out ascending without a sort: the mirrored part of a row precedes its own. `below` are
+    as many zeros as there are rows.
     """
     n = len(up) - 1
-    below = np.zeros(n + 1, np.int64)
     for i in range(n):
         for k in range(up[i], up[i + 1]):
             if ui[k] != i:
@@ -440,6 +440,7 @@ def second_neighbors(
     factor: float,
     start: int,
     stop: int,
+    seen: Array,
     rows: Array,
     columns: Array,
     costs: Array,
@@ -447,9 +448,9 @@ def second_neighbors(
     """List the pairs i < l, start <= i < stop, that share a neighbor in the graph `indices`.
 
     Only those with `r_i + r_l > C_il = factor |x_i - x_l|^2` that are not in the graph `known`;
-    returns their number, of which no more are written than there is room for.
+    returns their number, of which no more are written than there is room for. `seen` is the last
+    row, from one on, that met a point: zeros at first.
     """
-    seen = np.zeros(len(indptr) - 1, np.int32)  # the last row that met a point, from one on
     count = 0
     for i in range(start, stop):
         for e in range(known_ptr[i], known_ptr[i + 1]):
@@ -485,17 +486,18 @@ def three_term_rows(
     abc: tuple[float, float, float],
     first: int,
     last: int,
+    row: Array,
     out: Array,
 ) -> None:
     """Set rows first..last-1 of `out` to those of `a M X + b X + c Y`, for M in CSR.
 
-    One pass over M whatever the number of columns of X; `out` may be Y.
+    One pass over M whatever the number of columns of X; `out` may be Y, and `row` has their length.
     """
     a, b, c = abc
     columns = X.shape[1]
-    row = np.empty(columns)
     for i in range(first, last):
-        row[:] = 0.0
+        for p in range(columns):
+            row[p] = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
             w = data[k]
@@ -615,6 +617,8 @@ def floor_transform_rows(
     near: Array,
     precision: float,
     rows: Array,
+    s: Array,
+    c: Array,
     v: Array,
     f: Array,
 ) -> None:
@@ -622,13 +626,9 @@ def floor_transform_rows(
 
     Here `w_j = [v + u_j - cost_j]_+ / (eps + (f + e_j) / 2)` over the pairs of the row, and the
     bound is met with equality, to a precision in its logarithm, where f > 0. A row without pairs,
-    or with too few for its floor, gets infinity. `near` are guesses of f.
+    or with too few for its floor, gets infinity. `near` are guesses of f; `s` and `c` have room for
+    the longest row.
     """
-    longest = 0
-    for i in rows:
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    s = np.empty(longest)
-    c = np.empty(longest)
     for k in range(len(rows)):
         i = rows[k]
         n = indptr[i + 1] - indptr[i]

@@ -75,7 +75,7 @@ def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, Float
     G[np.arange(n_rows), rows] = -np.inf
     margin = cost.margin(cost.shift)
     kth = np.empty(n_rows, np.float32)
-    row_kth(G, _rounded(-cost.shift - margin, down=True), k, kth)
+    row_kth(G, _rounded(-cost.shift - margin, down=True), np.empty(k, np.float32), kth)
     bound = _rounded(-cost.shift + margin, down=False)
     threshold = _rounded(kth - 2 * margin[rows], down=True)
     i, j = list_hits(G, bound, threshold)

@@ -103,6 +103,6 @@ class Boxes:
             np.maximum.reduceat(r, rows), np.maximum.reduceat(error, rows),
             self._low, self._high, np.maximum.reduceat(u, leaves), self._largest_error,
             self._y, u, self.error,
-            wider, LEAF, first, out,
+            wider, LEAF, first, np.empty(len(rows), np.bool_), out,
         )  # fmt: skip
         return out[:count].copy()

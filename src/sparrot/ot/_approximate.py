@@ -190,7 +190,7 @@ class NeighborPool:
                 c = np.empty(room)
                 count = second_neighbors(
                     indptr, indices, s.indptr, s.indices, X, r, scale, start, stop,
-                    i, j, c,
+                    np.zeros(self.cost.n, np.int32), i, j, c,
                 )  # fmt: skip
                 if count <= room:
                     return Pairs(i[:count].copy(), j[:count].copy(), c[:count].copy())

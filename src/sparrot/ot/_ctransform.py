@@ -21,7 +21,7 @@ from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.ot._problem import PowerRegularizer, SparseProblem
-from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined, rounded_up
+from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined, longest_row, rounded_up
 
 _FASTER = 8.0  # factor on the step by which a row without any candidate rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
@@ -116,10 +116,12 @@ def _over_candidates(
     if problem.weights is not None:
         _weighted_support(indptr, j, C, u, problem.weights, g.mass, each, v)
     elif problem.floor is None or e is None:
-        c_transform_support(indptr, j, C, u, g.mass, g.factor, g.power, each, v)
+        s = np.empty(longest_row(indptr, each))
+        c_transform_support(indptr, j, C, u, g.mass, g.factor, g.power, each, s, v)
     else:
         k, f = problem.floor[rows], np.empty(n)
-        floor_transform_rows(indptr, j, C, u, e, g.mass, k, e[rows], 1e-12, each, v, f)
+        s, c = np.empty((2, longest_row(indptr, each)))
+        floor_transform_rows(indptr, j, C, u, e, g.mass, k, e[rows], 1e-12, each, s, c, v, f)
     return v, np.bincount(i[v[i] + u[j] - C > 0], minlength=n)
 
 
@@ -144,8 +146,9 @@ def c_transform_over(
         some, out = rows[start:stop], v[start:stop]
         if weights is None:
             c_transform_support(
-                s.indptr, s.indices, s.cost, u, g.mass, g.factor, g.power, some, out
-            )
+                s.indptr, s.indices, s.cost, u, g.mass, g.factor, g.power, some,
+                np.empty(longest_row(s.indptr, some)), out,
+            )  # fmt: skip
         else:
             _weighted_support(s.indptr, s.indices, s.cost, u, weights, g.mass, some, out)
 
@@ -171,7 +174,8 @@ def _weighted_support(
 
     n, e = len(rows), 2 * mass / weights
     floor, near, f = np.ones(n), np.zeros(n), np.empty(n)
-    floor_transform_rows(indptr, indices, cost, u, e, 0.0, floor, near, 1e-12, rows, v, f)
+    s, c = np.empty((2, longest_row(indptr, rows)))
+    floor_transform_rows(indptr, indices, cost, u, e, 0.0, floor, near, 1e-12, rows, s, c, v, f)
 
 
 def rough_c_transform(
@@ -254,11 +258,10 @@ def _compiled(
     v, cost = np.empty(n), np.negative(S.ravel(), dtype=np.float64)
     indptr, rows = np.arange(n + 1) * m, np.arange(n, dtype=np.int32)
     columns = np.tile(np.arange(m, dtype=np.int32), n)
-    u, mass = np.zeros(m), regularizer.mass
+    u, mass, g = np.zeros(m), regularizer.mass, regularizer
     if weights is None:
-        c_transform_support(
-            indptr, columns, cost, u, mass, regularizer.factor, regularizer.power, rows, v
-        )
+        s = np.empty(m)
+        c_transform_support(indptr, columns, cost, u, mass, g.factor, g.power, rows, s, v)
     else:
         _weighted_support(indptr, columns, cost, u, weights, mass, rows, v)
     return v

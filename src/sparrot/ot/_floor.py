@@ -52,7 +52,7 @@ from sparrot.ot._problem import (
     compressed,
     marginal_error,
 )
-from sparrot.ot._screening import Support
+from sparrot.ot._screening import Support, longest_row
 
 _TRANSFORM_ROWS = 256  # rows of a block
 _LONG_SWEEPS = 100  # where Newton is stuck
@@ -335,9 +335,10 @@ def transform_over(
 
     def block(start: int, stop: int) -> None:
         part = slice(start, stop)
+        s, c = np.empty((2, longest_row(support.indptr, rows[part])))
         floor_transform_rows(
             support.indptr, support.indices, support.cost, u, e, eps, k[part], near[part],
-            precision, rows[part], v[part], f[part],
+            precision, rows[part], s, c, v[part], f[part],
         )  # fmt: skip
 
     run.threads.blocks(block, len(rows), _TRANSFORM_ROWS)

@@ -85,9 +85,21 @@ class Support:
         indices = np.empty(n_entries, np.int32)
         cost = np.empty(n_entries)
         up = upper.indptr.astype(np.int64)
-        mirror(up, upper.indices.astype(np.int32), upper.data, indptr, indices, cost)
+        columns, below = upper.indices.astype(np.int32), np.zeros(n, np.int64)
+        mirror(up, columns, upper.data, below, indptr, indices, cost)
         i = np.repeat(np.arange(n, dtype=np.int32), np.diff(up))
         return Support(Pairs(i, upper.indices, upper.data), indptr, indices, cost)
+
+
+def longest_row(indptr: IntArray, rows: IntArray) -> int:
+    """The most entries that one of some rows has.
+
+    Examples
+    --------
+    >>> longest_row(np.array([0, 4, 5, 7]), np.array([1, 2]))
+    2
+    """
+    return int((indptr[rows + 1] - indptr[rows]).max(initial=0))
 
 
 def screen(

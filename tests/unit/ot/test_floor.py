@@ -711,8 +711,9 @@ def test_the_compiled_transform_of_rows_is_the_dense_one(near):
     v, f, guess = np.empty(n), np.empty(n), np.full(n, near)
     columns, rows = np.tile(np.arange(m, dtype=np.int32), n), np.arange(n, dtype=np.int32)
     floor_transform_rows(
-        np.arange(n + 1) * m, columns, -S.ravel(), np.zeros(m), e, 0.05, k, guess, 1e-12, rows, v, f
-    )
+        np.arange(n + 1) * m, columns, -S.ravel(), np.zeros(m), e, 0.05, k, guess, 1e-12,
+        rows, np.empty(m), np.empty(m), v, f,
+    )  # fmt: skip
     V, F = transform_rows(S, e, 0.05, k, guess)
     assert 0 < (f == 0).sum() < n
     assert v == pytest.approx(V, rel=1e-9)
@@ -731,7 +732,7 @@ def test_the_transform_of_rows_brackets_a_floor_however_small_eps_is(eps):
     V, F = np.empty(n), np.empty(n)
     floor_transform_rows(
         np.arange(n + 1) * m, columns, -S.ravel(), np.zeros(m), np.zeros(m), eps, k, none, 1e-12,
-        rows, V, F,
+        rows, np.empty(m), np.empty(m), V, F,
     )  # fmt: skip
     assert f == pytest.approx(F, rel=1e-9)
     assert v == pytest.approx(V, rel=1e-9)
