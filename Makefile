@@ -47,7 +47,7 @@ bench: .venv/bench.done
 	$(BIN)/python benchmarks/solver.py
 
 docs: .venv/docs.done
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going docs docs/_build
 	@echo "Open docs/_build/index.html"
 
 # Wheel and sdist; each is installed into an empty environment, where README's lines and the demo are run.

@@ -23,7 +23,10 @@ _CHUNK = 64  # columns tested at once by the vector unit
 
 
 class _FirstUse(event.Listener):
-    """Logs, once, that a kernel is compiled: it is why the first call takes seconds longer."""
+    """Logs, once, that a kernel is compiled: it is why the first call takes seconds longer.
+
+    As a warning, so that it is seen on stderr where nobody has set up a log.
+    """
 
     def __init__(self) -> None:
         self._is_told = False
@@ -33,7 +36,7 @@ class _FirstUse(event.Listener):
         ours = event.data["dispatcher"].py_func.__module__ == __name__
         if ours and not self._is_told:
             self._is_told = True
-            LOG.info("compiling on first use: a few seconds, once on this machine")
+            LOG.warning("compiling on first use of sparrot: a few seconds, once on this machine")
 
     def on_end(self, event: Any) -> None:
         """It was compiled."""

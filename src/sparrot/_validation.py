@@ -18,7 +18,6 @@ from sparrot._types import FloatArray, PointArray
 from sparrot.engine import require_memory
 from sparrot.errors import (
     InvalidInputError,
-    MissingDataError,
     NotEnoughMemoryError,
     SparrotError,
     counted,
@@ -76,17 +75,6 @@ def as_path(path: Any) -> Path:
             remedy="pass a string or a pathlib.Path",
         )
     return named
-
-
-def require_file(path: Path) -> None:
-    """Raise if there is no such file."""
-    if not path.is_file():
-        raise MissingDataError(
-            f"{path} {'is a folder' if path.is_dir() else 'does not exist'}",
-            parameter="path",
-            value=path,
-            remedy="name a file in it" if path.is_dir() else "check the spelling",
-        )
 
 
 def not_whole(path: Path, what: str, why: object) -> InvalidInputError:

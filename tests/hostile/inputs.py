@@ -248,7 +248,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "random_state", "n_jobs", "progress", "arguments", "options", "neighbors", "checkpoint",
         "key", "array", "names", "use_rep", "ax", "axes", "size", "style", "name", "columns",
         "layouts", "title", "load", "neighbors_key", "key_added", "layer", "init_pos", "noise",
-        "radii", "metric_params", "metric_kwds", "label", "rng", "transformer", "distances",
+        "radii", "metric_params", "metric_kwds", "label", "without", "rng", "transformer",
+        "distances",
     ),
 }
 # fmt: on

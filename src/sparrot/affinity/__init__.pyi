@@ -41,6 +41,7 @@ from ._neighbors import (
 from ._record import (
     LOST_MASS as LOST_MASS,
     from_record as from_record,
+    of_part as of_part,
     require_rows as require_rows,
     to_record as to_record,
 )

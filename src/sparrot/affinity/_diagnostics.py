@@ -25,6 +25,7 @@ from sparrot.ot import MIN_NEIGHBORS
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
 EACH_PIECE = "take every piece by itself by {components='each'}"
 _MISSED = 0.1  # of the rows
+_MANY = 0.1  # of all points, that a point has for neighbors
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
 
 
@@ -80,10 +81,15 @@ def in_pieces(labels: IntArray, floors: Any = None, *more: str) -> AffinityWarni
     )
 
 
-def warn_if_poor(affinity: Affinity, cost: Cost, given_eps: bool) -> None:
-    """Warn if outliers make an eps that was given too large, or if the graph is in pieces."""
+def warn_if_poor(affinity: Affinity, cost: Cost, given_eps: bool, connected: bool) -> None:
+    """Warn if outliers make an eps that was given too large, or if the graph is in pieces.
+
+    An eps that was only to be `connected` may be far too large for the same reason.
+    """
     for warning in signs_of_poor_choice(affinity, cost, given_eps):
         warn(warning)
+    if connected and (dense := _dense(affinity, cost.outliers())) is not None:
+        warn(dense)
 
 
 def signs_of_poor_choice(
@@ -111,6 +117,20 @@ def _inflated(outliers: str, affinity: Affinity) -> AffinityWarning | None:
             "ask for {perplexity=30} or {eps='auto'} instead",
             "take {affinity=sparrot.QOT(perplexity=30, min_neighbors=5)}",
         ][: 3 if _left_to_caller.get() else 2],
+    )
+
+
+def _dense(affinity: Affinity, outliers: str) -> AffinityWarning | None:
+    """Does it take very many neighbors to connect the graph?"""
+    if not outliers or affinity.mean_neighbors <= _MANY * affinity.matrix.shape[0]:
+        return None
+    return AffinityWarning(
+        f"{outliers}, and to connect them takes eps = {affinity.relative_eps:.3g} x mean "
+        f"cost, with {affinity.mean_neighbors:,.0f} neighbors a row",
+        remedy=[
+            "drop these outliers",
+            f"ask for {{perplexity=30}} with {{min_neighbors={MIN_NEIGHBORS:g}}} instead",
+        ],
     )
 
 

@@ -207,6 +207,17 @@ def require_rows(record: Mapping[str, Any], matrix: Any, source: str) -> None:
         )
 
 
+def of_part(record: Mapping[str, Any], matrix: Any, source: str) -> dict[str, Any]:
+    """The record of a part of the points: whole components of the graph, or it is refused.
+
+    Such a part is optimal too, but nobody has looked at its pairs alone: it has no certificate, and
+    its mean cost is still that of all points.
+    """
+    require_rows(record, matrix, source)
+    kept = {name: value for name, value in record.items() if name not in _CERTIFICATE}
+    return kept | {"n": matrix.shape[0]}
+
+
 def _vector(stored: Any, n: int, source: str, name: str) -> FloatArray | None:
     """One number per point, read-only as in every affinity; None if there is none."""
     if stored is None:

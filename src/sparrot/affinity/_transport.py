@@ -604,7 +604,8 @@ def _solve(
             solution = path.connected()
         affinity = affinity_of(solution, kind, metric, path.n_solves, weights)
     if warn:
-        warn_if_poor(affinity, cost, given_eps=scale.eps is not None and not scale.robust)
+        given_eps = scale.eps is not None and not scale.robust
+        warn_if_poor(affinity, cost, given_eps, connected=scale == Scale())
     return affinity
 
 
@@ -661,9 +662,9 @@ def as_scale(
     given = {"eps": eps, "perplexity": perplexity, "n_neighbors": n_neighbors}
     given = {name: value for name, value in given.items() if value is not None}
     if len(given) > 1:
-        values = ", ".join(f"{name}={value!r}" for name, value in given.items())
         raise InvalidInputError(
-            f"give {' or '.join(given)}, not both, got {values}", remedy="leave out all but one"
+            f"only one scale can be had, and {len(given)} were given",
+            remedy=f"give {' or '.join(f'{{{name}}}' for name in given)}, not both",
         )
     if n_neighbors is not None:
         return Scale(n_neighbors=as_neighbors(n_neighbors, "n_neighbors"))
@@ -705,9 +706,8 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
         return as_floors(value, n, most) if given else None
     if given:
         raise InvalidInputError(
-            "give n_neighbors or min_neighbors, not both, got "
-            f"n_neighbors={scale.n_neighbors:g}, min_neighbors={value!r}",
-            remedy="leave out one of them",
+            f"the floor of {scale.n_neighbors:g} neighbors was given another, {value!r}",
+            remedy="give {n_neighbors} or {min_neighbors}, not both",
         )
     return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
 

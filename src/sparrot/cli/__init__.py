@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
 from sparrot import __version__
 from sparrot.cli._session import BAD_INPUT, EXIT_CODES, Session, complain, end_process
+from sparrot.io import require_file
 
 COMMANDS = (
     "affinity",
@@ -45,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     try:
         with Session(options) as session:
+            _require_input(options)
             import_module(f"sparrot.cli.{options.command}").run(options, session)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader had enough, as in `sparrot ... | head`
@@ -52,6 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return complain(error, options)
     return 0
+
+
+def _require_input(options: Namespace) -> None:
+    """Raise if the file that is to be read is missing, before what can read it is loaded."""
+    if "path" in options:
+        require_file(options.path)
 
 
 def parse(arguments: Sequence[str] | None = None) -> Namespace:
@@ -95,10 +105,18 @@ def make_parser() -> ArgumentParser:
 
 
 class _Parser(ArgumentParser):
-    """Complains in one line, which `parse` prints."""
+    """Complains in one line, which `parse` prints, with what may have been meant."""
 
     def error(self, message: str) -> NoReturn:
-        raise WrongUsageError(self.prog, f"{message}; see {self.prog} --help")
+        wrong = re.search(r"(?:invalid choice: '|unrecognized arguments: )([^'\s=]+)", message)
+        known = {
+            str(word).lstrip("-"): word
+            for action in self._actions
+            for word in (*action.option_strings, *(action.choices or ()))
+        }
+        near = get_close_matches(wrong[1].lstrip("-"), known, 1, 0.7) if wrong else []
+        meant = f"; did you mean {known[near[0]]}?" if near else ""
+        raise WrongUsageError(self.prog, f"{message}{meant}; see {self.prog} --help")
 
 
 class WrongUsageError(Exception):

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sklearn.decomposition import PCA
-
 import sparrot
 from sparrot._validation import as_choice, as_count
 from sparrot.affinity import KINDS, build, kinds
-from sparrot.cli._options import OTHER_NAMES
+from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
@@ -24,7 +22,7 @@ from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
 _MAKING = (*_QOT, "q", "drop", "checkpoint")  # about making an affinity
-_ABOUT_POINTS = ("array", "header", "names", "pca", "kind", *_MAKING)
+_ABOUT_POINTS = ("array", "header", "names", "without", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
 
@@ -84,7 +82,7 @@ def read_points(options: Namespace, session: Session) -> Any:
     """The points in a file, reduced if that was asked for; `options.array` then says which."""
     session.stage(f"reading {options.path}")
     options.array = chosen_array(options)
-    given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
+    given = {name: getattr(options, name) for name in READING}
     points = sparrot.read_points(options.path, **given)
     if options.pca is None:
         return points
@@ -95,6 +93,8 @@ def read_points(options: Namespace, session: Session) -> Any:
             value=options.pca,
             remedy="leave it out",
         )
+    from sklearn.decomposition import PCA
+
     session.stage("principal components")
     n = as_count(options.pca, "pca", min(points.shape) - 1)
     return PCA(n, random_state=0).fit_transform(points)
@@ -186,7 +186,10 @@ def holds_what_is_asked(options: Namespace) -> bool:
             f"{path} holds points, and affinities under the keys: {', '.join(keys)}",
             parameter="path",
             value=path,
-            remedy=["name one of these by {key}", "make one of the points by {array='X'}"],
+            remedy=[
+                "name one of these by {key}",
+                f"make one of the points by {{array={default_array(path)!r}}}",
+            ],
         )
     return False
 

@@ -28,6 +28,7 @@ METRICS = (
     "hamming",
 )
 _EPS = "auto: 1, or the median cost where outliers make the mean more than three times that"
+READING = ("array", "header", "names", "label", "without")  # arguments of `sparrot.read_points`
 # Flags for which Python has more names than one, depending on the kind of affinity.
 OTHER_NAMES = {"eps": "bandwidth"}
 
@@ -109,6 +110,12 @@ def add_text(parser: Any) -> None:
         metavar="NAME",
         help="a column of labels, of a table or of obs in a .h5ad file: no part of the points; "
         "colors the figures of embed and tsne and the report, and orders that of affinity",
+    )
+    parser.add_argument(
+        "--without",
+        action="append",
+        metavar="NAME",
+        help="another column of a table that is no part of the points; may be given several times",
     )
 
 

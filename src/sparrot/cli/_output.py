@@ -20,7 +20,7 @@ import numpy as np
 import sparrot
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, counted
 from sparrot.io import (
     FORMATS,
     Table,
@@ -138,7 +138,31 @@ def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None)
         color["name"] = label
     ax = sparrot.plot.embedding(Y[shown], **color)
     ax.set(xlabel=f"{name} 1", ylabel=f"{name} 2")
+    low, high = frame(Y[shown, :2])
+    beyond = int(((Y[shown, :2] < low) | (Y[shown, :2] > high)).any(axis=1).sum())
+    if beyond:
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        ax.set_title(f"{counted(beyond, 'point')} of {shown.sum():,} beyond the frame")
     return ax
+
+
+def frame(Y: Any) -> tuple[Any, Any]:
+    """Corners of a box about all points; about most of them, if a few are so far that they hide it.
+
+    These are fewer than one in a hundred, and would make a side more than three times as long.
+
+    Examples
+    --------
+    >>> Y = np.column_stack([np.arange(1000.0), np.append(np.arange(999.0), 1e5)])
+    >>> frame(Y)
+    (array([  0. , -44.9]), array([ 999. , 1043.9]))
+    """
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    inner_low, inner_high = np.quantile(Y, [0.005, 0.995], axis=0)
+    side = inner_high - inner_low
+    far = high - low > 3 * side
+    room = 0.05 * side
+    return np.where(far, inner_low - room, low), np.where(far, inner_high + room, high)
 
 
 def write_results(

@@ -115,9 +115,6 @@ class Session:
         self._stack.callback(logger.removeHandler, handler)
         self._stack.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.ERROR if self.quiet else self._level)
-        compiling = logging.getLogger("sparrot._kernels")
-        self._stack.callback(compiling.setLevel, compiling.level)
-        compiling.setLevel(logging.ERROR if self.quiet else min(self._level, logging.INFO))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -59,8 +59,10 @@ def whereabouts(metric: str, p: int, options: Namespace) -> str:
         text += f", from {options.array}"
     if getattr(options, "pca", None) is not None:
         text += ", principal components"
-    is_column = getattr(options, "label", None) is not None and options.array is None
-    return text + (f", without the labels {options.label}" if is_column else "")
+    if getattr(options, "label", None) is not None and options.array is None:
+        text += f", without the labels {options.label}"
+    left_out = ", ".join(getattr(options, "without", None) or ())
+    return text + (f", without {left_out}" if left_out else "")
 
 
 def files_facts(options: Namespace) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def files_facts(options: Namespace) -> dict[str, Any]:
 def files_lines(options: Namespace) -> dict[str, str]:
     """The same for people."""
     written = ", ".join(files_facts(options)["written"])
-    return {"written": written} if written else {}
+    return {"written": written or "nothing: -o FILE keeps the result"}
 
 
 def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
@@ -96,6 +98,7 @@ def affinity_facts(affinity: sparrot.Affinity) -> dict[str, Any]:
         "mean_cost": affinity.mean_cost,
         "neighbors": affinity.mean_neighbors,
         "perplexity": affinity.perplexity,
+        "effective_neighbors": effective_neighbors(affinity.matrix),
         "min_neighbors": least_neighbors(affinity.min_neighbors),
         "components": affinity.n_connected_components,
         "certificate": None if certificate is None else asdict(certificate),
@@ -112,13 +115,16 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     --------
     >>> import numpy as np, sparrot
     >>> affinity_lines(sparrot.knn(np.arange(4.0)[:, None], 1))["neighbors"]
-    '1.5 a row (perplexity 1.5)'
+    '1.5 a row, effectively 1.5 (perplexity 1.5)'
     """
     lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
     if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
     lines["neighbors"] = neighbors_line(
-        affinity.mean_neighbors, affinity.perplexity, affinity.min_neighbors
+        affinity.mean_neighbors,
+        affinity.perplexity,
+        affinity.min_neighbors,
+        effective_neighbors(affinity.matrix),
     )
     lines["components"] = f"{affinity.n_connected_components}"
     if affinity.certificate is not None:
@@ -140,16 +146,43 @@ def least_neighbors(floors: Any) -> float | None:
     return None if floors is None else float(floors.min())
 
 
-def neighbors_line(neighbors: float, perplexity: float, floors: Any) -> str:
-    """How many neighbors a point has, on average and at least.
+def effective_neighbors(W: Any) -> float:
+    """The mean of `1 / sum_j p_ij^2`, of which floors speak, with `p` the rows of W as shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> effective_neighbors(np.array([[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]))
+    2.0
+    """
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    W = csr_array(W)
+    return float((W.sum(axis=1) ** 2 / np.maximum(W.power(2).sum(axis=1), 1e-300)).mean())
+
+
+def neighbors_line(
+    neighbors: float, perplexity: float, floors: Any, effective: float | None = None
+) -> str:
+    """How many neighbors a point has, on average, effectively, and at least.
 
     Examples
     --------
     >>> neighbors_line(40.5, 30.0, None)
     '40.5 a row (perplexity 30.0)'
+    >>> import numpy as np
+    >>> neighbors_line(35.2, 20.0, np.array([15.0]), 16.0)
+    '35.2 a row, effectively 16.0, at least 15 of every point (perplexity 20.0)'
     """
-    line, least = f"{neighbors:.1f} a row (perplexity {perplexity:.1f})", least_neighbors(floors)
-    return line if least is None else f"{line}, effectively at least {least:g} of every point"
+    line, least = f"{neighbors:.1f} a row", least_neighbors(floors)
+    if effective is not None:
+        line += f", effectively {effective:.1f}"
+    if least is not None:
+        line += (
+            f", {'' if effective is not None else 'effectively '}at least {least:g} of every point"
+        )
+    return f"{line} (perplexity {perplexity:.1f})"
 
 
 def path_facts(summary: Summary) -> dict[str, Any]:

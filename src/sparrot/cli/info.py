@@ -10,6 +10,7 @@ from typing import Any
 
 import sparrot
 from sparrot.cli._options import (
+    READING,
     add_command,
     add_stored,
     add_text,
@@ -56,7 +57,7 @@ def run(options: Namespace, session: Session) -> None:
         facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     else:
         options.array = chosen_array(options)
-        given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
+        given = {name: getattr(options, name) for name in READING}
         facts = points_facts(read_matrix(path, **given)) | {"array": options.array}
         lines = _points_lines(facts, options)
     for name, found in {"arrays": arrays, "affinities": keys}.items():

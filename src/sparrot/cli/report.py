@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sparrot.cli._options import add_command, add_input, add_qot, add_verbosity
+from sparrot.cli._options import READING, add_command, add_input, add_qot, add_verbosity
 from sparrot.cli._session import Session
 from sparrot.cli._summary import files_facts, files_lines, path_facts, path_lines
 from sparrot.io import ending
@@ -49,7 +49,7 @@ def run(options: Namespace, session: Session) -> None:
     require_other_file(options.output, path)
     X = read_points(options, session)
     session.stage("reading columns")
-    given = {name: getattr(options, name) for name in ("array", "header", "names", "label")}
+    given = {name: getattr(options, name) for name in READING}
     about = read_annotations(path, given, options.pca, read_labels(options))
     session.stage("affinities along eps")
     summary = summarize(X, options, session)
@@ -96,6 +96,8 @@ def read_annotations(
     if ending(path) != ".h5ad":
         if labels is None:
             return Annotations(load)
+        text = {name: value for name, value in given.items() if name != "without"}
+        named = "".join(f", {name}={value!r}" for name, value in text.items() if value is not None)
         load.append(f"columns = {{{label!r}: sparrot.read_labels({str(path)!r}{named})}}")
         return Annotations(load, columns={label: labels})
     obs, layouts = read_cells(path)

@@ -24,6 +24,7 @@ from ._formats import (
     ending as ending,
     formats_holding as formats_holding,
     formats_taking as formats_taking,
+    require_file as require_file,
 )
 from ._h5ad import (
     default_array as default_array,

@@ -32,6 +32,7 @@ from sparrot.affinity import (
     from_record,
     nearest_in,
     nearest_others,
+    of_part,
     require_rows,
     to_record,
 )
@@ -156,7 +157,10 @@ def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity
             remedy="build the affinity anew",
         )
     u = None if potential is None else adata.obs[potential].to_numpy()
-    return from_record(_record(adata, entry), adata.obsp[connectivities], u, place)
+    record, W = _record(adata, entry), adata.obsp[connectivities]
+    if W.shape[0] < int(record["n"]):
+        record = of_part(record, W, place)
+    return from_record(record, W, u, place)
 
 
 def _record(adata: Any, entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sparrot._extras import load_extra
+from sparrot.errors import MissingDataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Format:
     Examples
     --------
     >>> FORMATS[".parquet"].options, FORMATS[".parquet"].holds
-    (('label',), ('table', 'record', 'entries'))
+    (('label', 'without'), ('table', 'record', 'entries'))
     """
 
     module: str
@@ -58,7 +59,7 @@ class Format:
 
 
 _LISTS = ("table", "record", "entries")
-_TEXT = Format("_text", names=True, holds=_LISTS, options=("header", "names", "label"))
+_TEXT = Format("_text", names=True, holds=_LISTS, options=("header", "names", "label", "without"))
 _MATRIX = Format("_matrix_market", holds=("table", "matrix"))
 FORMATS = {
     ".npy": Format(
@@ -78,7 +79,7 @@ FORMATS = {
         "_parquet",
         names=True,
         holds=_LISTS,
-        options=("label",),
+        options=("label", "without"),
         needs=("pyarrow.parquet", "parquet"),
     ),
     ".h5ad": Format(
@@ -126,3 +127,14 @@ def formats_taking(option: str) -> tuple[str, ...]:
     ('.npz', '.h5ad')
     """
     return tuple(name for name, each in FORMATS.items() if option in each.options)
+
+
+def require_file(path: Path) -> None:
+    """Raise if there is no such file."""
+    if not path.is_file():
+        raise MissingDataError(
+            f"{path} {'is a folder' if path.is_dir() else 'does not exist'}",
+            parameter="path",
+            value=path,
+            remedy="name a file in it" if path.is_dir() else "check the spelling",
+        )

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot._validation import as_array, as_points, refuse_broken, require_file
+from sparrot._validation import as_array, as_points, refuse_broken
 from sparrot.affinity import Affinity, distance_named, kinds, resume
 from sparrot.errors import InvalidInputError, counted
 from sparrot.io._anndata import (
@@ -30,6 +30,7 @@ from sparrot.io._anndata import (
     put_graph,
     strongest_dissimilarities,
 )
+from sparrot.io._formats import require_file
 
 if TYPE_CHECKING:
     from sparrot.io._points import Table

@@ -18,10 +18,10 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot._files import digest, whole_file
-from sparrot._validation import refuse_broken, require_file
+from sparrot._validation import refuse_broken
 from sparrot.affinity import Affinity, from_record, to_record
 from sparrot.errors import InvalidInputError
-from sparrot.io._formats import ending
+from sparrot.io._formats import ending, require_file
 
 if TYPE_CHECKING:
     from sparrot.io._points import Table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,20 @@ _INDEX = {  # how pandas keeps an index without a name
 }
 
 
-def read_matrix(source: Path, *, label: str | None = None) -> Any:
+def read_matrix(source: Path, *, label: str | None = None, without: Sequence[str] = ()) -> Any:
     """The columns of a table as a matrix, without the index of pandas, text and labels."""
+    return _features(source, label, without)[0]
+
+
+def read_columns(
+    source: Path, *, label: str | None = None, without: Sequence[str] = ()
+) -> list[str]:
+    """The names of the columns of this matrix."""
+    return _features(source, label, without)[1]
+
+
+def _features(source: Path, label: str | None, without: Sequence[str]) -> tuple[Any, list[str]]:
+    """The columns of numbers, and their names."""
     with refuse_broken(source, _WHOLE):
         table = _read(source)
         columns = {
@@ -48,9 +61,10 @@ def read_matrix(source: Path, *, label: str | None = None) -> Any:
     filled = np.full((len(X), len(columns)), np.nan)
     filled[:, is_number] = X
     words = [k for k, number in enumerate(is_number) if not number]
-    kept = features(source, list(columns), filled, words, label)
+    names = list(columns)
+    kept = features(source, names, filled, words, label, without)
     place = np.cumsum(is_number) - 1
-    return X[:, [place[k] for k in kept]]
+    return X[:, [place[k] for k in kept]], [names[k] for k in kept]
 
 
 def read_column(source: Path, label: str) -> Any:

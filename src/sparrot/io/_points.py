@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sparrot._validation import as_array, as_path, require_file
-from sparrot.errors import InvalidInputError, counted
-from sparrot.io._formats import FORMATS, Format, ending, formats_holding, formats_taking
+from sparrot._validation import as_array, as_path
+from sparrot.errors import AffinityWarning, InvalidInputError, counted
+from sparrot.io._formats import (
+    FORMATS,
+    Format,
+    ending,
+    formats_holding,
+    formats_taking,
+    require_file,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -26,6 +34,7 @@ def read_points(
     header: bool | None = None,
     names: bool | None = None,
     label: str | None = None,
+    without: str | Sequence[str] | None = None,
 ) -> Any:
     """Read points from a file, in the format that its ending names.
 
@@ -51,6 +60,7 @@ def read_points(
     header, names : for text: whether the first line is a header, and the first column row names;
         found out from all of the file if not given.
     label : for tables: a column of labels, which is no part of the points.
+    without : for tables: other columns that are no part of the points, by name.
 
     Returns
     -------
@@ -68,10 +78,29 @@ def read_points(
            [3., 4.]])
     """
     source = as_path(path)
-    given = {"header": header, "names": names, "label": label}
-    points = _finite(read_matrix(source, array, **given), source)
+    given = {"header": header, "names": names, "label": label, "without": as_columns(without)}
+    points = _finite(read_matrix(source, array, **given), source, given)
     LOG.info("read %d points with %d features from %s", *points.shape, source)
     return points
+
+
+def as_columns(without: Any) -> list[str] | None:
+    """The names of columns, from one of them or several; None for none.
+
+    Examples
+    --------
+    >>> as_columns("day"), as_columns(("day", "batch")), as_columns([])
+    (['day'], ['day', 'batch'], None)
+    """
+    if without is None or isinstance(without, str):
+        return None if without is None else [without]
+    if not isinstance(without, (list, tuple)) or not all(isinstance(k, str) for k in without):
+        raise InvalidInputError(
+            f"must be the name of a column or a list of names, got {without!r}",
+            parameter="without",
+            value=without,
+        )
+    return list(without) or None
 
 
 def read_matrix(source: Path, array: str | None = None, **text: Any) -> Any:
@@ -190,9 +219,11 @@ def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str
     return given
 
 
-def _finite(points: Any, source: Path) -> Any:
-    """Finite numbers of float32 or float64."""
+def _finite(points: Any, source: Path, given: Mapping[str, Any]) -> Any:
+    """Finite numbers of float32 or float64; in a table, what is not is named by its column."""
     if not issparse(points):
+        if "label" in FORMATS[ending(source)].options and ending(source) != ".h5ad":
+            _require_finite_table(points, source, given)
         return as_array(points, str(source))
     dtype = np.float32 if points.dtype == np.float32 else np.float64
     points = csr_array(points, dtype=dtype)
@@ -205,6 +236,26 @@ def _finite(points: Any, source: Path) -> Any:
             remedy="drop or impute them",
         )
     return points
+
+
+def _require_finite_table(X: Any, source: Path, given: Mapping[str, Any]) -> None:
+    """Raise for a table with missing or infinite numbers, and say where the first of them is."""
+    bad = np.argwhere(~np.isfinite(X))
+    if not len(bad):
+        return
+    i, j = bad[0]
+    chosen = FORMATS[ending(source)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AffinityWarning)  # they were given when X was read
+        names = chosen.load().read_columns(source, **_given(given, chosen, source))
+    what = "no number" if np.isnan(X[i, j]) else "an infinite number"
+    raise InvalidInputError(
+        f"{source} has {what} in column {names[j]!r} at row {i} (counted from 0, without a "
+        f"header; {counted(len(bad), 'such entry', 'such entries')} in all)",
+        parameter="path",
+        value=source,
+        remedy=["drop or impute them", f"leave that column out by {{without={names[j]!r}}}"],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,8 +43,32 @@ def read_matrix(
     header: bool | None = None,
     names: bool | None = None,
     label: str | None = None,
+    without: Sequence[str] = (),
 ) -> FloatArray:
     """The numbers of a text file, without header, row names, text and labels; NaN if missing."""
+    return _features(source, header, names, label, without)[0]
+
+
+def read_columns(
+    source: Path,
+    *,
+    header: bool | None = None,
+    names: bool | None = None,
+    label: str | None = None,
+    without: Sequence[str] = (),
+) -> list[str]:
+    """The names of the columns of this matrix; 0, 1, 2, ... where there is no header."""
+    return _features(source, header, names, label, without)[1]
+
+
+def _features(
+    source: Path,
+    header: bool | None,
+    names: bool | None,
+    label: str | None,
+    without: Sequence[str],
+) -> tuple[FloatArray, list[str]]:
+    """The columns of numbers, and their names."""
     table = _read(source)
     layout = _decide(table, header, names)
     said = ("with" if found else "without" for found in (layout.header, layout.names))
@@ -53,8 +77,9 @@ def read_matrix(
     words = _columns_of_words(table, layout, X)
     _warn_if_doubtful(table, layout, header, names)
     first = int(layout.names)
-    kept = features(source, layout.columns[first:], X[:, first:], [c - first for c in words], label)
-    return np.ascontiguousarray(X[:, first:][:, kept])
+    columns, words = layout.columns[first:], [c - first for c in words]
+    kept = features(source, columns, X[:, first:], words, label, without)
+    return np.ascontiguousarray(X[:, first:][:, kept]), [columns[c] for c in kept]
 
 
 def read_names(
@@ -102,27 +127,40 @@ def _as_labels(fields: Any) -> Any:
 
 
 def features(
-    source: Path, names: Sequence[str], X: FloatArray, text: Sequence[int], label: str | None
+    source: Path,
+    names: Sequence[str],
+    X: FloatArray,
+    text: Sequence[int],
+    label: str | None,
+    without: Sequence[str],
 ) -> list[int]:
-    """The columns of a table that are features: not those of words, and not the labels.
+    """The columns of a table that are features: not those of words, of labels, or left out.
 
     A warning names columns of words that nobody asked for, and a feature that looks like a label.
     """
     if label is not None:
         require_column(source, names, label)
-    words = set(text)
-    kept = [c for c in range(len(names)) if c not in words and names[c] != label]
-    left_out = [names[c] for c in text if names[c] != label]
+    for name in without:
+        require_column(source, names, name, "without")
+    words, known = set(text), {label, *without}
+    kept = [c for c in range(len(names)) if c not in words and names[c] not in known]
+    if not kept:
+        raise InvalidInputError(
+            f"leaves no column of numbers in {source}", parameter="without", value=without
+        )
+    left_out = [names[c] for c in text if names[c] not in known]
     if left_out:
         several = len(left_out) > 1
         warn(
             AffinityWarning(
                 f"{source}: left out the column{'s' * several} {', '.join(map(repr, left_out))}, "
                 f"which {'are' if several else 'is'} not of numbers",
-                remedy=f"to color by it, give {{label={literal(repr(left_out[0]))}}}",
+                remedy=f"to color by it, give {{label={literal(repr(left_out[0]))}}}"
+                if label is None
+                else "",
             )
         )
-    if kept and _looks_like_label(names, X, kept):
+    if _looks_like_label(names, X, kept):
         name = names[kept[-1]]
         warn(
             AffinityWarning(
@@ -130,19 +168,21 @@ def features(
                 "and was taken for a feature",
                 remedy=f"if it is a label, give {{label={literal(repr(name))}}}"
                 if label is None
-                else "if it is a label, take it out of the file",
+                else f"if it is, leave it out by {{without={literal(repr(name))}}}",
             )
         )
     return kept
 
 
-def require_column(source: Path, names: Sequence[str], label: str) -> None:
+def require_column(
+    source: Path, names: Sequence[str], label: str, parameter: str = "label"
+) -> None:
     """Raise if a table has no column of that name."""
     if label not in names:
         raise InvalidInputError(
             f"must be a column of {source}, which has {', '.join(map(repr, names[:20]))}, got "
             f"{label!r}",
-            parameter="label",
+            parameter=parameter,
             value=label,
         )
 

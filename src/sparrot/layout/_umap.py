@@ -2,8 +2,8 @@
 
 UMAP samples the edges of a graph, one of weight w first in epoch `max(W) / w`, counted from 0, and
 then again after as many epochs: edges below `max(W) / (n_epochs - 1)` are never sampled. Weights of
-an affinity span more orders of magnitude than those of UMAP's own graph, so the number of epochs is
-chosen by the weights, and what is left out is counted.
+an affinity span more orders of magnitude than those of UMAP's own graph, so what is left out is
+counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sparrot.layout._start import spectral_start
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
 _FASTEST = 1e3  # learning rate, far beyond all that are of use
 _BOX = 10.0  # half the side of umap's cube of random starts
-_PATIENCE = 5  # times the epochs that umap itself would run
+_MUCH = 0.01  # of the weight of all edges: more than this must not be left out without a warning
 LOG = logging.getLogger(__name__)
 
 
@@ -68,9 +68,9 @@ def umap_layout(
     W : symmetric affinity: a `sparrot.Affinity` or a matrix.
     n_components : dimension of the layout.
     min_dist, spread, negative_sample_rate, learning_rate : as in `umap.UMAP`.
-    n_epochs : None for the fewest that leave out no edge, but no fewer than UMAP would run and no
-        more than five times as many. UMAP leaves out edges of weight below
-        `max(W) / (n_epochs - 1)`; how many these are is in the result, and logged.
+    n_epochs : None for as many as UMAP itself would run: 500, or 200 for more than 10,000 points.
+        UMAP leaves out edges of weight below `max(W) / (n_epochs - 1)`; how many these are is in
+        the result, and logged, as a warning if they have more than 1 % of the weight.
     init : where to start: `"spectral"`, the leading eigenvectors of W, `"random"`, or an array of
         shape (n, n_components).
     random_state : seed; the result is the same every time.
@@ -100,7 +100,8 @@ def umap_layout(
     negative_sample_rate = as_count(negative_sample_rate, "negative_sample_rate", 10**6)
     umap = _load_umap()
     a, b = curve(min_dist, spread)
-    epochs = _epochs(W) if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
+    usual = 500 if W.shape[0] <= _SMALL else 200
+    epochs = usual if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
     edges = _count_edges(W, epochs)
     rng = np.random.default_rng(random_state)
     embedding, _ = umap.simplicial_set_embedding(
@@ -149,13 +150,6 @@ def _load_umap() -> Any:
         return load_extra("umap.umap_", "umap")
 
 
-def _epochs(W: csr_array) -> int:
-    least = 500 if W.shape[0] <= _SMALL else 200
-    weights = W.data[W.data > 0]
-    wanted = np.ceil(weights.max() / weights.min()) + 1 if len(weights) else least
-    return int(np.clip(wanted, least, _PATIENCE * least))
-
-
 def _count_edges(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
     """How many edges there are, how many UMAP drops, and their share of the weight; logged."""
     weights = triu(W, k=1).data
@@ -165,7 +159,7 @@ def _count_edges(W: csr_array, n_epochs: int) -> tuple[int, int, float]:
     share = float(weights[dropped].sum() / weights.sum()) if len(weights) else 0.0
     n_dropped = int(dropped.sum())
     LOG.log(
-        logging.WARNING if n_dropped else logging.INFO,
+        logging.WARNING if share > _MUCH else logging.INFO,
         "umap uses %d of the %d edges in %d epochs; %d edges with %.2g of the weight are dropped",
         len(weights) - n_dropped,
         len(weights),

@@ -200,7 +200,9 @@ def affinity(adata: Any, key: str | None = None) -> Affinity:
 
     Parameters
     ----------
-    adata : AnnData with a graph of sparrot; not a part of the one for which it was built.
+    adata : AnnData with a graph of sparrot, or a part of one that consists of whole connected
+        components. The affinity of a part has no certificate (`check` makes one), and its
+        `mean_cost`, of which `relative_eps` is a multiple, is that of all cells.
     key : the `key_added` of `neighbors`; may be left out if there is only one graph.
 
     Examples

@@ -173,8 +173,8 @@ def umap(
     adata : AnnData with a graph, of sparrot or scanpy, whole or cut into whole components, as for
         `diffmap`.
     n_components, min_dist, spread, alpha, negative_sample_rate : as in `sc.tl.umap`.
-    maxiter : number of epochs; None for enough to sample every edge, within limits (see
-        `sparrot.umap_layout`). Edges that are left out are logged.
+    maxiter : number of epochs; None for as many as `sc.tl.umap` runs. Edges that are left out are
+        logged (see `sparrot.umap_layout`).
     init_pos : `"spectral"` for the leading eigenvectors of the graph, `"random"`, a key of `obsm`,
         an array, or `"paga"` for cells around their groups where `sc.pl.paga` has put these.
     neighbors_key : the `key_added` of `neighbors`.

@@ -1,5 +1,6 @@
 """Choosing eps: perplexity, connectedness, matching, the path, and the warnings."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.spatial.distance import cdist
 import sparrot
 from problems import points
 from sparrot._eigensolver import _SOLVERS
+from sparrot.errors import AffinityWarning
 from sparrot.ot import Secant, _active_set as active_set, screen
 from sparrot.ot._dense import DenseNewton
 
@@ -351,3 +353,13 @@ def test_a_connected_graph_is_connected_also_where_rough_solves_are_by_their_err
     a = sparrot.eot(X, "connected", drop=1e-3)
     assert a.n_connected_components == 1
     assert sparrot.eot(X, a.relative_eps / 1.03, drop=1e-3, tol=1e-6).n_connected_components > 1
+
+
+def test_connecting_outliers_by_very_many_neighbors_is_a_warning():
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sparrot.qot(X, eps="connected")
+    X[:2] *= 60
+    with pytest.warns(AffinityWarning, match=r"to connect them takes eps = .* neighbors a row"):
+        sparrot.qot(X, eps="connected")

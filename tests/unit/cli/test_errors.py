@@ -118,7 +118,8 @@ def test_an_option_that_a_kind_does_not_have_is_refused_with_those_it_has(tmp_pa
 def test_a_kind_that_is_not_known_is_refused_before_the_file_is_read(
     command, kind, others, tmp_path, capsys
 ):
-    assert main([command, str(tmp_path / "no file"), "--kind", kind]) == 2
+    (tmp_path / "broken.npy").write_bytes(b"broken")
+    assert main([command, str(tmp_path / "broken.npy"), "--kind", kind]) == 2
     assert re.search(f"--kind must be one of {others}, got '{kind}'", capsys.readouterr().err)
 
 

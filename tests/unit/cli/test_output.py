@@ -15,6 +15,7 @@ from sparrot.cli._output import (
     TABLES,
     check_targets,
     coordinates,
+    draw_layout,
     require_other_file,
     require_same_cells,
     require_writable,
@@ -263,3 +264,25 @@ def test_results_must_fit_a_file_of_cells(tmp_path):
     target.write_text("broken")
     with pytest.raises(sparrot.InvalidInputError, match="is not a whole"):
         require_same_cells(target, 30)
+
+
+def test_a_few_outliers_do_not_shrink_the_picture_and_are_counted():
+    Y = np.random.default_rng(0).standard_normal((1000, 2))
+    assert draw_layout(Y, "map").get_title() == ""
+    Y[:3] *= 1e3
+    ax = draw_layout(Y, "map")
+    low, high = ax.get_ylim()
+    assert high - low < 10
+    outside = ((Y[:, 0] < ax.get_xlim()[0]) | (Y[:, 0] > ax.get_xlim()[1])) | (
+        (Y[:, 1] < low) | (Y[:, 1] > high)
+    )
+    assert 3 <= outside.sum() <= 20
+    assert ax.get_title() == f"{outside.sum()} points of 1,000 beyond the frame"
+
+
+def test_the_summary_says_that_nothing_was_kept_and_how_many_neighbors_count(tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((60, 2)))
+    assert main(["affinity", str(tmp_path / "a.npy"), "--neighbors", "8"]) == 0
+    said = capsys.readouterr().out
+    assert "effectively 8.0, at least 8 of every point" in said
+    assert "nothing: -o FILE keeps the result" in said

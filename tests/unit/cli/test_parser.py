@@ -182,3 +182,40 @@ def test_threads_reach_every_kind_that_has_them(kind, monkeypatch, tmp_path):
     asked = ["affinity", tmp_path / "x.npy", "--kind", kind, *scale, "--jobs", 2, "-q"]
     assert main([str(word) for word in asked]) == 0
     assert seen == (set() if kind == "gaussian" else {2})
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (["embd", "a.csv"], "embed"),
+        (["affinity", "a.csv", "--perplxity", "3"], "--perplexity"),
+        (["embed", "a.csv", "--method", "difusion"], "diffusion"),
+    ],
+)
+def test_what_was_misspelled_is_suggested(line, meant, capsys):
+    with pytest.raises(SystemExit):
+        main(line)
+    assert f"; did you mean {meant}?; see sparrot" in capsys.readouterr().err
+
+
+def test_what_resembles_nothing_is_not_guessed(capsys):
+    with pytest.raises(SystemExit):
+        main(["affinity", "a.csv", "--xyzzy"])
+    assert "did you mean" not in capsys.readouterr().err
+
+
+def test_a_missing_file_is_told_before_anything_is_loaded_that_could_read_it():
+    code = (
+        "import sys; from sparrot.cli import main; code = main(['affinity', 'nowhere.csv']); "
+        "print(code, [m for m in ('numpy', 'sklearn') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=1) == ["2", "[]\n"]
+    assert done.stderr == "sparrot: FILE nowhere.csv does not exist; check the spelling\n"
+
+
+def test_two_scales_are_refused_in_the_words_of_the_command_line(tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((20, 2)))
+    line = ["affinity", str(tmp_path / "a.npy"), "--neighbors", "5", "--perplexity", "6"]
+    assert main(line) == 2
+    assert "give --perplexity or --neighbors, not both" in capsys.readouterr().err

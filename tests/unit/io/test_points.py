@@ -145,8 +145,8 @@ def test_arrays_are_named(tmp_path):
     [
         ("a.csv", "", "is empty"),
         ("a.csv", "a,b\n", "no rows of numbers"),
-        ("a.csv", "a,b\n1,2\n3,\n", "NaN at row 1, column 1"),
-        ("a.csv", "n,a,b\nx,1,2\ny,3,NA\n", "NaN at row 1, column 1"),
+        ("a.csv", "a,b\n1,2\n3,\n", r"no number in column '\w' at row 1"),
+        ("a.csv", "n,a,b\nx,1,2\ny,3,NA\n", r"no number in column '\w' at row 1"),
         ("a.csv", "1,2\n3,4,5\n", "row 1 .* has 3 fields, and those before it have 2; repair"),
         (
             "a.csv",
@@ -154,7 +154,7 @@ def test_arrays_are_named(tmp_path):
             "row 1 .* 2 fields, and those before it have 3; repair",
         ),
         ("a.csv", "a;b\n1,5;2,5\n", "separated by ';' and not ','.* decimal points"),
-        ("a.csv", "1,2\n3,nan\n", "NaN at row 1, column 1"),
+        ("a.csv", "1,2\n3,nan\n", r"no number in column '\w' at row 1"),
         ("a.csv", "cell\nx\n", "no columns but the row names"),
         ("a.csv", "a;b\n1;2\n", "separated by ';' and not ','"),
         ("a.csv", "1,5;2,5\n", "separated by ';'"),

@@ -1,6 +1,7 @@
 """Text files: what a column is gets decided by all of it, and nothing is dropped without a word."""
 
 import json
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,7 @@ def test_a_missing_cell_anywhere_is_a_missing_number(read, header, column, row, 
 
 def test_a_missing_cell_is_refused_where_points_are_wanted(tmp_path):
     (tmp_path / "a.csv").write_text("height,width\n,2\n3,4\n")
-    with pytest.raises(InvalidInputError, match="NaN at row 0, column 0"):
+    with pytest.raises(InvalidInputError, match="no number in column 'height' at row 0"):
         sparrot.read_points(tmp_path / "a.csv")
 
 
@@ -239,3 +240,25 @@ def test_warnings_point_at_the_line_of_the_user(tmp_path):
     with pytest.warns(AffinityWarning, match="taken for a header") as warned:
         sparrot.read_points(tmp_path / "a.csv")
     assert warned[0].filename == __file__
+
+
+TABLE = "a,b,day,kind\n1,2,3,x\n4,5,6,y\n7,,9,z\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_that_are_left_out_are_no_part_of_the_points(suffix, tmp_path):
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".csv":
+        path.write_text(TABLE)
+    else:
+        pd.read_csv(StringIO(TABLE)).to_parquet(path)
+    X = sparrot.read_points(path, label="kind", without=["b", "day"])
+    assert X.tolist() == [[1], [4], [7]]
+    assert sparrot.read_points(path, label="kind", without="b").shape == (3, 2)
+    with pytest.raises(InvalidInputError, match=r"must be a column of .*got 'c'"):
+        sparrot.read_points(path, without="c")
+    with pytest.raises(InvalidInputError, match="leaves no column of numbers"):
+        sparrot.read_points(path, label="kind", without=["a", "b", "day"])
+    with pytest.raises(InvalidInputError, match="no number in column 'b' at row 2") as error:
+        sparrot.read_points(path, label="kind")
+    assert "without='b'" in str(error.value)

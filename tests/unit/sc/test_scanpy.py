@@ -409,6 +409,21 @@ def test_a_part_of_the_cells_is_no_affinity(done, tool):
         getattr(sparrot.sc, tool)(part)
 
 
+def test_whole_components_are_an_affinity_without_a_certificate():
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    X[70:] += 100
+    adata = anndata.AnnData(X)
+    with pytest.warns(AffinityWarning, match="the graph has 2 components"):
+        sparrot.sc.neighbors(adata, n_neighbors=8)
+    part = adata[70:].copy()
+    a = sparrot.sc.affinity(part)
+    assert a.certificate is None
+    assert a.matrix.shape == (50, 50)
+    found = a.check(part.X)
+    assert max(found.marginal_error, found.floor_violation, found.complementarity) <= 1e-8
+    assert found.violation <= 1e-9 * np.abs(a.potential).max()
+
+
 def test_parts_of_an_affinity_that_are_joined_lack_edges(done):
     cells = np.arange(700)
     parts = [done[cells < 5], done[cells >= 5]]
