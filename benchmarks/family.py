@@ -1,4 +1,4 @@
-"""The eps path against separate solves, and EOT against POT and TorchDR.
+"""The eps path against separate solves, and EOT against POT, ott and TorchDR and a bare pass.
 
 python benchmarks/family.py
 """
@@ -38,9 +38,41 @@ def path(n: int, kind: str) -> tuple[float, float]:
 def eot(name: str, n: int, eps: float) -> tuple[float, float, float]:
     X = points(n)
     X /= np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).mean())  # mean cost one
-    run = {"sparrot": _sparrot, "POT": _pot, "TorchDR": _torchdr}[name]
-    run(X[:200], eps)
+    run = {"sparrot": _sparrot, "POT": _pot, "ott": _ott, "TorchDR": _torchdr}[name]
+    run(X if name == "ott" else X[:200], eps)  # which compiles for every shape
     return measured(run, X, eps)
+
+
+def perplexity(n: int) -> tuple[float, float, float, float]:
+    """Seconds of one pass and of a plan of perplexity 30, its megabytes, and how many passes."""
+    import sparrot
+    from sparrot.ot._sinkhorn import EntropicDual
+
+    X = points(n)
+    sparrot.eot(X[:1200], perplexity=30)
+    made = []
+    for name in ("_pass", "perplexities"):
+        method = getattr(EntropicDual, name)
+
+        def counted(self, *arguments, method=method):
+            made.append((self.n / n) ** 2)
+            return method(self, *arguments)
+
+        setattr(EntropicDual, name, counted)
+    seconds, megabytes, _ = measured(sparrot.eot, X, None, 30)
+    return _one_pass(X), seconds, megabytes, sum(made)
+
+
+def _one_pass(X: np.ndarray) -> float:
+    """Seconds of the row sums of exp(-C) over all pairs, products in float64 included."""
+    squares = np.square(X).sum(axis=1) / 2
+    start = time.perf_counter()
+    for k in range(0, len(X), 512):
+        T = X[k : k + 512] @ X.T
+        T -= squares
+        T -= squares[k : k + 512, None]
+        np.exp(T, out=T).sum(axis=1)
+    return time.perf_counter() - start
 
 
 def _sparrot(X: np.ndarray, eps: float) -> float:
@@ -58,7 +90,28 @@ def _pot(X: np.ndarray, eps: float) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         P = ot.sinkhorn(w, w, C, eps, method="sinkhorn_log", stopThr=1e-10, numItermax=2000)
-    return float(np.abs(n * P.sum(axis=1) - 1).max())
+    return _worst_sum(P)
+
+
+def _ott(X: np.ndarray, eps: float) -> float:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    from ott.geometry.geometry import Geometry
+    from ott.solvers import linear
+
+    n = len(X)
+    squares = np.square(X).sum(axis=1) / 2
+    C = squares[:, None] + squares - X @ X.T + 1e3 * np.eye(n)
+    found = linear.solve(
+        Geometry(jax.numpy.asarray(C), epsilon=eps), threshold=1e-10, max_iterations=2000
+    )
+    return _worst_sum(np.asarray(found.matrix))
+
+
+def _worst_sum(P: np.ndarray) -> float:
+    """The largest error of the sums of rows and of columns, which are to be 1 / n."""
+    return max(float(np.abs(len(P) * P.sum(axis=axis) - 1).max()) for axis in (0, 1))
 
 
 def _torchdr(X: np.ndarray, eps: float) -> float:
@@ -78,12 +131,18 @@ def main() -> None:
     print(
         f"\n{'entropic, hollow':16}{'n':>7}{'eps':>7}{'seconds':>10}{'MB':>8}{'marginal error':>16}"
     )
-    packages = {"sparrot": "sparrot", "POT": "ot", "TorchDR": "torchdr"}
-    for n, eps in ((1000, 0.01), (1000, 0.1), (3000, 0.1)):
+    packages = {"sparrot": "sparrot", "POT": "ot", "ott": "ott", "TorchDR": "torchdr"}
+    for n, eps in ((1000, 0.001), (1000, 0.01), (1000, 0.1), (3000, 0.1)):
         for name in (name for name in packages if find_spec(packages[name])):
             seconds, megabytes, error = in_own_process(eot, name, n, eps)
             line = f"{name:16}{n:>7}{eps:>7}{seconds:>10.2f}{megabytes:>8.0f}{error:>16.1e}"
             print(line, flush=True)
+    print(f"\n{'perplexity 30':16}{'n':>7}{'seconds':>10}{'passes':>8}{'one pass s':>12}{'MB':>8}")
+    for n in (4000, 10_000):
+        bare, seconds, megabytes, passes = in_own_process(perplexity, n)
+        print(
+            f"{'':16}{n:>7}{seconds:>10.2f}{passes:>8.1f}{bare:>12.2f}{megabytes:>8.0f}", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import sys
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import local
@@ -122,6 +123,17 @@ def pynndescent_knn(X: np.ndarray, k: int) -> str:
     return f"{search.fit_transform(X).nnz / len(X):.0f} neighbors"
 
 
+def faiss_knn(X: np.ndarray, k: int, index: str) -> str:
+    """By exact search ("Flat") or a graph ("HNSW16"), a point's own entry left out."""
+    import faiss
+
+    faiss.omp_set_num_threads(2)
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    search = faiss.index_factory(X.shape[1], index)
+    search.add(X)
+    return f"{search.search(X, k + 1)[1].shape[1] - 1} neighbors"
+
+
 def run(name: str, make: str, arguments: dict) -> tuple[float, float, str]:
     X = globals()[make]()
     small = X[:: max(1, len(X) // 3000)]
@@ -130,9 +142,17 @@ def run(name: str, make: str, arguments: dict) -> tuple[float, float, str]:
     if name == "sparrot":
         exact(small, {**arguments, "solver": "active-set"})  # compile
         return measured(exact, X, arguments)
-    function = sklearn_knn if name == "scikit-learn k-NN" else pynndescent_knn
-    function(small, arguments["k"])
-    return measured(function, X, arguments["k"])
+    function = PEERS[name][1]
+    function(small, **arguments)
+    return measured(partial(function, **arguments), X)
+
+
+PEERS = {
+    "scikit-learn k-NN": ("sklearn", sklearn_knn),
+    "pynndescent k-NN": ("pynndescent", pynndescent_knn),
+    "faiss Flat k-NN": ("faiss", partial(faiss_knn, index="Flat")),
+    "faiss HNSW16 k-NN": ("faiss", partial(faiss_knn, index="HNSW16")),
+}
 
 
 TABLE = [
@@ -152,10 +172,9 @@ def table(lines: list) -> None:
         unit, _, _ = in_own_process(run, "half pass", make, {})
         show(title, "half pass", unit, unit, 0.0, "")
         runs = [("sparrot", arguments)]
-        if k is not None:
-            runs.append(("scikit-learn k-NN", {"k": k}))
-        if find_spec("pynndescent"):
-            runs.append(("pynndescent k-NN", {"k": k or 30}))
+        for name, (package, _) in PEERS.items():
+            if find_spec(package) and (k is not None or package == "pynndescent"):
+                runs.append((name, {"k": k or 30}))
         for name, given in runs:
             seconds, megabytes, said = in_own_process(run, name, make, given)
             show(title, name, seconds, unit, megabytes, said)

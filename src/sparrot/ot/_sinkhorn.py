@@ -222,7 +222,7 @@ class EntropicDual(Dual[DualState]):
             self._couples = i, j, w
             self._error = min(1.0, float(np.abs(sums - 1).max()))
             value = float(sums.sum()) / 2 - float(f.sum())
-            state = DualState(value, sums - 1, sums, lambda x: sums * x + self._product(f, x))
+            state = DualState(value, sums - 1, sums, lambda x: sums * x)  # not asked for
             self._last = f, self.eps, state
         return self._last[2]
 
@@ -232,10 +232,7 @@ class EntropicDual(Dual[DualState]):
 
     def direction(self, f: FloatArray, state: DualState, delta: float) -> FloatArray:
         """To where the rows of what was kept of the plan have sums one."""
-        sums, (i, j, w) = state.diagonal, self._couples
-        most = 2 * w > np.maximum(sums[i], sums[j])
-        couples = i[most], j[most], w[most]
-        scaled = ScaledDual(lambda x: self._product(f, x), sums, couples)
+        scaled = ScaledDual(lambda x: self._product(f, x), state.diagonal, self._couples)
         x = _damped(scaled, np.zeros(self.n))[0]
         return newton(scaled, x, _SCALED_TOL * self.error(state), _SCALED_STEPS).u
 
@@ -393,22 +390,20 @@ class EntropicDual(Dual[DualState]):
         return compressed(np.bincount(i, minlength=len(W)), j, w, W.shape[1]), couples
 
     def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
-        """The product `W x` in float32 but for couples, by the strips of the last state."""
-        sums, (i, j, w) = self._sums(), self._couples
+        """The product of the plan without its couples with x, in float32, by the last strips."""
+        sums = self._sums()
         with np.errstate(over="ignore"):
-            rounded = x.astype(np.float32)
+            x = x.astype(np.float32)
 
         def add(k: int) -> None:
             own = self._blocks[k]
             for columns, W in self._kept(f, k):
-                sums[k, own] += W @ rounded[columns]
+                sums[k, own] += W @ x[columns]
                 if columns != own:
-                    sums[k, columns] += W.T @ rounded[own]
+                    sums[k, columns] += W.T @ x[own]
 
         list(self._threads.map(add, range(len(self._blocks))))
-        total: FloatArray = sums.sum(axis=0)
-        total += np.bincount(i, w * x[j], self.n) + np.bincount(j, w * x[i], self.n)
-        return total
+        return sums.sum(axis=0)
 
     def _kept(self, f: FloatArray, k: int) -> Iterator[tuple[slice, Any]]:
         """The tiles of a strip that directions take; those that were not kept are made again."""
@@ -425,35 +420,68 @@ class EntropicDual(Dual[DualState]):
 class ScaledDual(Dual[DualState]):
     r"""The dual in x of a plan :math:`e^{x_i} W_{ij} e^{x_j}`, of which W is known roughly.
 
-    What is missing of the sum of row i is taken to change by :math:`e^{x_i}` alone.
+    W is the sum of *couples*, pairs that may have all but a trace of the mass of both, and of the
+    rest. A couple may move far, one up and the other down, until its traces balance: so couples are
+    in float64, and no sum is a difference of large numbers. What is missing of the rest of row i is
+    taken to change by :math:`e^{x_i}` alone.
 
     Parameters
     ----------
-    product : the product of W, as far as it is known, with a vector.
+    rest : the product of the rest of W, as far as it is known, with a vector, to a few digits.
     sums : the row sums of all of W.
-    couples : pairs of rows that have little else, each row in one at most: for these the Hessian is
-        nearly singular, and they precondition it by blocks of two.
+    couples : rows i < j and entries.
     """
 
     mass = 1.0
 
     def __init__(
-        self, product: Callable[[FloatArray], FloatArray], sums: FloatArray, couples: Entries
+        self, rest: Callable[[FloatArray], FloatArray], sums: FloatArray, couples: Entries
     ) -> None:
-        self._product, self._sums, self._couples = product, sums, couples
-        self._missing = sums - product(np.ones(len(sums)))
+        self._rest, self._couples = rest, couples
+        self._rest_sums = np.maximum(sums - self._coupled(np.ones(len(sums))), 0)
+        self._missing = np.maximum(self._rest_sums - rest(np.ones(len(sums))), 0)
+        i, j, w = couples
+        most = 2 * w > np.maximum(sums[i], sums[j])  # so that no row is in two
+        self._blocks = i[most], j[most], w[most]
+
+    def _coupled(self, y: FloatArray) -> FloatArray:
+        """The product of the couples with y."""
+        (i, j, w), n = self._couples, len(y)
+        return np.bincount(i, weights=w * y[j], minlength=n) + np.bincount(
+            j, weights=w * y[i], minlength=n
+        )
 
     def state(self, x: FloatArray) -> DualState:
-        """By one product, whose rounding vanishes with x."""
+        """Value, gradient and Hessian at x."""
         y = np.exp(x)
-        added = self._product(np.expm1(x))
-        sums = y * (self._sums + added)
-        value = float(y @ (self._sums + self._missing + added)) / 2 - float(x.sum())
-        return DualState(value, sums - 1, sums, lambda z: sums * z + y * self._product(y * z))
+        others, coupled = self._others(x, y), self._coupled(y)
+        sums = y * (coupled + others)
+        value = float(y @ (coupled + others + self._missing)) / 2 - float(x.sum())
+
+        def hessian(z: FloatArray) -> FloatArray:
+            return sums * z + y * (self._coupled(y * z) + self._rest(y * z))
+
+        return DualState(value, sums - 1, sums, hessian)
+
+    def _others(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """The rest of each row, but for its own factor.
+
+        Where a row is near its place, by how much those of others have moved: what is rounded is
+        that alone. Where it is far, from scratch.
+        """
+        far = np.abs(x) > _NEAR
+        if not far.any():
+            return self._rest_sums + self._rest(np.expm1(x))
+        near = self._rest_sums - self._rest(far.astype(float))
+        near += self._rest(np.where(far, y, np.expm1(x)))
+        return np.where(far, self._rest(y) + self._missing, near)
 
     def direction(self, x: FloatArray, state: DualState, delta: float) -> FloatArray:
-        """The Newton step, which needs no delta: what is nearly singular is in the couples."""
-        d, y, (i, j, w) = state.diagonal, np.exp(x), self._couples
+        """The Newton step, preconditioned by blocks of couples; what is nearly singular is there.
+
+        So it needs no delta.
+        """
+        d, y, (i, j, w) = state.diagonal, np.exp(x), self._blocks
         w = y[i] * w * y[j]
         determinant = np.maximum(d[i] * d[j] - w * w, _ROUNDING * d[i] * d[j])
 
