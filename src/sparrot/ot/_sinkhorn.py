@@ -447,9 +447,9 @@ class ScaledDual(Dual[DualState]):
     def _coupled(self, y: FloatArray) -> FloatArray:
         """The product of the couples with y."""
         (i, j, w), n = self._couples, len(y)
-        return np.bincount(i, weights=w * y[j], minlength=n) + np.bincount(
-            j, weights=w * y[i], minlength=n
-        )
+        ends, partners, entries = np.r_[i, j], np.r_[j, i], np.r_[w, w]
+        total: FloatArray = np.bincount(ends, entries * y[partners], n).astype(np.float64)
+        return total
 
     def state(self, x: FloatArray) -> DualState:
         """Value, gradient and Hessian at x."""
