@@ -1,5 +1,6 @@
 """Answers of random problems are optimal by brute force; `make fuzz` tries thousands."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -20,6 +21,17 @@ def test_what_is_answered_is_right(start):
 def test_what_is_answered_for_more_points_is_right():
     ends = Counter(geometries.run(seed, geometries.MANY // 2) for seed in range(6))
     assert ends["right"] > 2
+
+
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+def test_a_kernel_beyond_float64_is_scaled_as_its_error_says(solver):
+    X = np.random.default_rng(5).standard_normal((41, 3))
+    K = -1e11 * geometries.costs(X, "cityblock")[0]
+    with pytest.raises(sparrot.NotConvergedError, match=r"rounding.*multiply K") as raised:
+        sparrot.project(K, solver=solver)
+    (factor,) = re.findall(r"multiply K by (\S+),", str(raised.value))
+    a = sparrot.project(float(factor) * K, solver=solver)
+    assert a.certificate.marginal_error <= 1e-8
 
 
 @pytest.mark.parametrize("change", ["a plan", "a potential", "an eps", "a floor"])

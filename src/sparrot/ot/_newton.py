@@ -146,12 +146,12 @@ def newton(
     best, least = u, np.inf
     history: list[float] = []
     delta = dual.first_delta(state)
-    progressed = 0  # the step at which the error was last better by a good part
+    progressed, good = 0, np.inf  # the step at which the error was last better by a good part
     restarted = np.inf  # the least error at the last restart: from there it would go the same way
     while True:
         error = dual.error(state)
-        if error < _BETTER * least:
-            progressed = len(history)
+        if error < _BETTER * good:
+            progressed, good = len(history), error
         if error < least:
             best, least = u, error
         report(len(history), error)

@@ -413,7 +413,12 @@ class EpsilonPath:
         what = f"a mean perplexity of {target:g}"
         root = Secant(start, slope, precision, what, center, stride)
         while not root.found:
-            rough = self.at(float(np.exp(root.x)), tol, with_plan=False, eps_is_given=False)
+            try:
+                rough = self.at(float(np.exp(root.x)), tol, with_plan=False, eps_is_given=False)
+            except NotConvergedError:
+                if root.at_bottom:
+                    raise root.out_of_reach(root.x) from None
+                raise
             found = float(self._method.perplexities(rough).mean())
             if found > (1 + _BY_EPS_ALONE) * target and _floors_rule(rough):
                 raise self._floors_exceed(found, target)
@@ -571,7 +576,8 @@ class Secant:
     Steps are no longer than a stride; once the root is bracketed they must stay
     inside the bracket, and where they do not it is halved. A function that is flat for a while
     (clusters that are each complete, and not yet linked) is crossed at full stride, unless eps is
-    already extreme.
+    already extreme. `at_bottom` says whether the last step down found it so: equal points keep all
+    their neighbors however small eps is, and no solver can follow it for ever.
 
     Parameters
     ----------
@@ -603,7 +609,7 @@ class Secant:
         parameter: str = "perplexity",
     ) -> None:
         self.x, self.slope = x, slope
-        self.found = False
+        self.found = self.at_bottom = False
         self._nearest = np.inf  # the value of least size so far
         self._precision = precision
         self._what, self._parameter = what, parameter
@@ -628,8 +634,10 @@ class Secant:
         if self._before is not None:
             dx, dy = x - self._before[0], y - self._before[1]
             is_extreme = not self._center - _END_OF_PLATEAUS <= x <= _END_OF_PLATEAUS
-            if is_extreme and abs(dx) > 1 and abs(dy) < self._precision:
-                raise self._out_of_reach()
+            is_flat = abs(dx) > 1 and abs(dy) < self._precision
+            self.at_bottom = is_flat and y > 0 and x < self._center
+            if is_extreme and is_flat:
+                raise self.out_of_reach(self._low)
             if dx * dy > 0:
                 self.slope = float(np.clip(dy / dx, 0.05, 5.0))
         self._before = x, y
@@ -638,12 +646,13 @@ class Secant:
         if np.isfinite(self._bracket).all() and not self._bracket[0] < self.x < self._bracket[1]:
             self.x = sum(self._bracket) / 2
         if self.x == x or self._steps == _MAX_SOLVES:
-            raise self._out_of_reach()
+            raise self.out_of_reach(self._low)
 
-    def _out_of_reach(self) -> OutOfReachError:
+    def out_of_reach(self, low: float) -> OutOfReachError:
+        """The error of a value that nothing above `low` gives."""
         factor = np.exp(abs(self._nearest))
         error = OutOfReachError(
-            f"is out of reach: nothing between {np.exp(self._low):.1g} and {_RANGE[1]:g} times the "
+            f"is out of reach: nothing between {np.exp(low):.1g} and {_RANGE[1]:g} times the "
             f"mean cost gives {self._what}; the nearest was off by a factor {factor:.2f}",
             parameter=self._parameter,
             remedy="ask for a value that is attained",
@@ -670,11 +679,16 @@ def _not_converged(
     height = float(np.abs(solution.u - regularizer.shift).max() / regularizer.eps)
     rounding = 4 * np.finfo(np.float64).eps * height  # of u_i + u_j - C_ij, over eps
     limits = ["{tol}"] if tol == options.tol else []
-    if error < _NEAR_ROUNDING * rounding:
+    if rounding > tol or error < _NEAR_ROUNDING * rounding:
         problem += (
             f"; rounding alone makes {rounding:.0e} of it, for u is as large as {height:.0e} eps"
         )
-        remedy = ["drop far points"]
+        enough = tol / (_NEAR_ROUNDING * rounding)
+        remedy = [
+            "drop far points"
+            if solution.problem.cost.is_relative
+            else f"multiply {{K}} by {enough:.0e}, or less"
+        ]
     else:
         remedy = []
         if len(solution.history) >= (options.max_iter or MAX_STEPS):

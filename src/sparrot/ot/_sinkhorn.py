@@ -211,6 +211,7 @@ class EntropicDual(Dual[DualState]):
             fits = (_PLAN_BYTES + _COST_BYTES) * float(n) ** 2 <= budget
             self._tile_costs = TileCosts(self._cost, self._blocks if fits else [], run)
 
+    @np.errstate(over="ignore")
     def state(self, f: FloatArray) -> DualState:
         """One pass; overflow makes the value infinite, and the step too long. The last is kept."""
         if self._last is None or self._last[0] is not f or self._last[1] != self.eps:

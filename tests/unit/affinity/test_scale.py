@@ -11,7 +11,7 @@ import sparrot
 from problems import points
 from sparrot._eigensolver import _SOLVERS
 from sparrot.errors import AffinityWarning
-from sparrot.ot import Secant, _active_set as active_set, screen
+from sparrot.ot import EpsilonPath, Secant, _active_set as active_set, screen
 from sparrot.ot._dense import DenseNewton
 
 CLOUDS = ("gaussian", "spiral", "swiss-roll", "digits", "two-clusters")
@@ -181,6 +181,30 @@ def test_the_nearest_value_on_the_way_is_told_where_there_is_no_root():
     root = Secant(0.0, slope=0.7, precision=1e-3, what="value")
     with pytest.raises(sparrot.InvalidInputError, match=r"off by a factor 1\.11$|factor 1\.11;"):
         values_on_the_way(root, lambda x: 0.1 if x == 0 else 1.0 + np.exp(x))
+
+
+def test_a_search_knows_when_smaller_eps_changes_nothing():
+    root = Secant(0.0, slope=0.7, precision=1e-3, what="value")
+    at_bottom = []
+    for _ in range(3):
+        root.tell(1.0 + np.exp(10 * root.x))
+        at_bottom.append(root.at_bottom)
+    assert at_bottom == [False, False, True]
+
+
+def test_a_search_that_found_the_bottom_is_out_of_reach_where_a_solver_gives_up(monkeypatch):
+    solve = EpsilonPath.at
+
+    def give_up(path, eps, *arguments, **options):
+        if eps < 1e-6:
+            raise sparrot.NotConvergedError("too hard", None)
+        return solve(path, eps, *arguments, **options)
+
+    monkeypatch.setattr(EpsilonPath, "at", give_up)
+    X = np.repeat(points("gaussian", 20)[:, :2], 6, axis=0)
+    with pytest.raises(sparrot.InvalidInputError, match=r"of reach.*drop some points") as raised:
+        sparrot.eot(X, perplexity=3)
+    assert raised.value.parameter == "perplexity"
 
 
 def test_outliers_get_a_warning_that_names_them():

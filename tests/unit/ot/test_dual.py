@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -85,3 +88,25 @@ def test_a_potential_that_is_no_number_is_below_no_ceiling(duals):
     u = np.zeros(80)
     u[3], u[5] = np.nan, 0.7
     assert duals["sparse"].over(u).tolist() == [3, 5]
+
+
+def test_small_but_steady_progress_is_progress():
+    # An odd number of points in pairs: which three are left moves along the line, step by step.
+    C = half_squared(np.linspace(0, 1, 601)[:, None])
+    a = sparrot.qot(C, "connected", metric="precomputed", solver="newton")
+    assert a.certificate.marginal_error <= 1e-8
+
+
+def test_a_dual_that_is_done_with_frees_its_support():
+    cost, r = PointCost(points("gaussian", 80)), np.full(80, 0.6)
+    with Run(1) as run:
+        support = Support.of(screen(cost, r, run), 80)
+        dual = SparseDual(support, r, np.full(80, 5.0), QuadraticRegularizer(1.0), run)
+        newton(dual, np.zeros(80), 1e-9, 100)
+        gone = weakref.ref(dual)
+        gc.disable()  # a cycle would wait for it, and large arrays with it
+        try:
+            del dual
+            assert gone() is None
+        finally:
+            gc.enable()
