@@ -43,6 +43,7 @@ from ._record import (
     from_record as from_record,
     of_part as of_part,
     require_rows as require_rows,
+    require_schema as require_schema,
     to_record as to_record,
 )
 from ._registry import (

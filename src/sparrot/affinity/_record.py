@@ -64,19 +64,23 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
     return record
 
 
-def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: str) -> Affinity:
+def from_record(
+    record: Mapping[str, Any], matrix: Any, potential: Any, source: str, changed: bool = False
+) -> Affinity:
     """The affinity of a record, a matrix and a potential (or None).
 
     Parameters
     ----------
     record, matrix, potential : as they were stored.
     source : where they come from, for errors.
+    changed : whether the matrix or what belongs to its points is known to be another than when the
+        record was made. Then its certificate is no claim of theirs.
 
     Raises
     ------
     InvalidInputError : the schema is unknown, fields are missing, or shapes do not fit together.
     """
-    _require_schema(record, source)
+    require_schema(record, source)
     missing = [name for name in _NEEDED if name not in record]
     if missing:
         raise InvalidInputError(f"{source} lacks {', '.join(missing)}", remedy=_ANEW)
@@ -84,7 +88,7 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
         _require_size(record, matrix, source)
-        affinity = _affinity(record, matrix, potential, source)
+        affinity = _affinity(record, matrix, potential, source, changed)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidInputError):
             raise
@@ -95,14 +99,16 @@ def from_record(record: Mapping[str, Any], matrix: Any, potential: Any, source: 
     return affinity
 
 
-def _affinity(record: Mapping[str, Any], matrix: Any, potential: Any, source: str) -> Affinity:
+def _affinity(
+    record: Mapping[str, Any], matrix: Any, potential: Any, source: str, changed: bool
+) -> Affinity:
     n, certificate = int(record["n"]), None
     weights = _vector(record.get("weights"), n, source, "weights")
     if weights is not None and not ((weights > 0) & (weights < np.inf)).all():
         raise InvalidInputError(f"{source} has weights that are not positive", remedy=_ANEW)
     if all(name in record for name in _CERTIFICATE):
         floors = "row_eps" in record
-        certificate = _still_true(_certificate(record), matrix, weights, floors, source)
+        certificate = _still_true(_certificate(record), matrix, weights, floors, source, changed)
     return Affinity(
         kind=str(record["kind"]),
         matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
@@ -151,7 +157,8 @@ def _require_sense(affinity: Affinity, source: str) -> None:
             raise InvalidInputError(f"{source} has {what}", remedy=_ANEW)
 
 
-def _require_schema(record: Mapping[str, Any], source: str) -> None:
+def require_schema(record: Mapping[str, Any], source: str) -> None:
+    """Raise unless this version wrote such records."""
     if "schema" not in record:
         raise InvalidInputError(
             f"{source} is no affinity that sparrot saved",
@@ -243,18 +250,28 @@ def _certificate(record: Mapping[str, Any]) -> Certificate:
 
 
 def _still_true(
-    certificate: Certificate, matrix: Any, weights: FloatArray | None, floors: bool, source: str
+    certificate: Certificate,
+    matrix: Any,
+    weights: FloatArray | None,
+    floors: bool,
+    source: str,
+    changed: bool,
 ) -> Certificate:
-    """The certificate, if the matrix still has the row sums that it states; else a warning."""
+    """The certificate, unless it is that of another matrix; else a warning."""
     error, allowed = marginal_error(matrix, weights), certificate.marginal_error + _ROUNDING
-    if error <= allowed:
+    if error <= allowed and not changed:
         return certificate
+    how = (
+        "though its row sums are right"
+        if error <= allowed
+        else "its row sums now differ from "
+        f"{'one' if weights is None else 'its weights, relative to these,'} by up to {error:.1e} "
+        f"({_what_changed(matrix, allowed, weights)})"
+    )
     warn(
         AffinityWarning(
-            f"the matrix of {source} was changed after it was made: its row sums now differ from "
-            f"{'one' if weights is None else 'its weights, relative to these,'} by up to "
-            f"{error:.1e} ({_what_changed(matrix, allowed, weights)}), and its certificate no "
-            "longer holds",
+            f"the matrix of {source}, or what belongs to its points, was changed after it was made"
+            f": {how}, and its certificate no longer holds",
             remedy="build it anew if that matters",
         )
     )

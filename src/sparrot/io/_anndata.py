@@ -16,16 +16,17 @@ Scanpy's default k is `"neighbors"`, and then the keys of `obsp` have no prefix.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_array, csr_matrix
 
 from sparrot._extras import load_extra
-from sparrot._types import PointArray
+from sparrot._files import digest
+from sparrot._types import PointArray, UIntArray
 from sparrot.affinity import (
     Affinity,
     distance_named,
@@ -34,6 +35,7 @@ from sparrot.affinity import (
     nearest_others,
     of_part,
     require_rows,
+    require_schema,
     to_record,
 )
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
@@ -130,6 +132,8 @@ def put_graph(
                 entry[f"{name}_key"] = column
             elif column in adata.obs:  # of the graph that was there
                 del adata.obs[column]
+        record["content"] = content(affinity.matrix, [affinity.potential, *of_cells.values()])
+        record["digest"] = digest(record)
         adata.uns[keys.uns] = entry | {"params": params, RECORD: record}
 
 
@@ -158,9 +162,50 @@ def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity
         )
     u = None if potential is None else adata.obs[potential].to_numpy()
     record, W = _record(adata, entry), adata.obsp[connectivities]
+    require_schema(record, place)
+    own = {name: value for name, value in entry[RECORD].items() if name != "digest"}
+    if record.get("digest") != digest(own):
+        raise InvalidInputError(
+            f"{place} was damaged or changed after it was saved", remedy="build the affinity anew"
+        )
     if W.shape[0] < int(record["n"]):
-        record = of_part(record, W, place)
-    return from_record(record, W, u, place)
+        return from_record(of_part(record, W, place), W, u, place)
+    changed = own["content"] != content(W, [u, *(record.get(name) for name in _OF_CELLS)])
+    return from_record(record, W, u, place, changed)
+
+
+def content(matrix: Any, of_cells: Sequence[Any]) -> str:
+    """A digest of a graph with what belongs to its cells, in whatever order these are.
+
+    Cells may be sorted, and a certificate holds as before. It is a sum over all entries that are
+    not zero, each hashed with what belongs to its two cells.
+
+    Examples
+    --------
+    >>> W, u = np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]), np.array([1.0, 2.0, 3.0])
+    >>> content(W[::-1, ::-1], [u[::-1]]) == content(csr_matrix(W), [u])
+    True
+    >>> content(W, [u]) == content(W, [u[::-1]])
+    False
+    """
+    W = coo_array(matrix)
+    cells = np.zeros(W.shape[0], np.uint64)
+    for place, values in enumerate(of_cells):
+        if values is not None:
+            cells = _hashed(cells + np.uint64(place), values)
+    i, j = W.coords
+    entries = _hashed(_hashed(cells[i], cells[j]), W.data)[W.data != 0]
+    return f"{entries.sum(dtype=np.uint64):016x}"
+
+
+def _hashed(h: UIntArray, values: Any) -> UIntArray:
+    """Hashes of numbers with what was hashed before them."""
+    values = np.ascontiguousarray(values)
+    x = values if values.dtype == np.uint64 else (values.astype(np.float64) + 0.0).view(np.uint64)
+    for _ in range(2):
+        h = (h ^ x) * np.uint64(0x9E3779B97F4A7C15)
+        h ^= h >> np.uint64(32)
+    return h
 
 
 def _record(adata: Any, entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, issparse, load_npz
 
 from sparrot._files import digest, whole_file
 from sparrot._validation import refuse_broken
-from sparrot.affinity import Affinity, from_record, to_record
+from sparrot.affinity import Affinity, from_record, require_schema, to_record
 from sparrot.errors import InvalidInputError
 from sparrot.io._formats import ending, require_file
 
@@ -162,13 +162,13 @@ def read_affinity(source: Path) -> Affinity:
         arrays = {name: file[name] for name in file.files}
     found = str(arrays.pop("digest", ""))
     record = {name: array[()] for name, array in arrays.items()}
-    potential = arrays.get("potential")
-    affinity = from_record(record, _affinity_matrix(arrays, source), potential, str(source))
+    require_schema(record, str(source))
     if found != digest(arrays):
         raise InvalidInputError(
             f"{source} was damaged or changed after it was saved", remedy="save the affinity anew"
         )
-    return affinity
+    potential = arrays.get("potential")
+    return from_record(record, _affinity_matrix(arrays, source), potential, str(source))
 
 
 def _affinity_matrix(arrays: dict[str, Any], source: Path) -> Any:

@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from problems import points
+from sparrot._files import digest
 from sparrot.affinity._kinds import KINDS
 from sparrot.cli import main
 from sparrot.errors import InvalidInputError
@@ -79,11 +80,16 @@ def test_the_file_holds_plain_arrays_only(tmp_path):
         assert int(file["schema"]) == 1
 
 
-def spoilt(path, tmp_path, **changes):
+def spoilt(path, tmp_path, sign=False, **changes):
+    """Change the arrays of a file, and give it a digest that fits, or leave the old one."""
     with np.load(path) as file:
         arrays = dict(file) | changes
+    arrays = {name: np.asarray(a) for name, a in arrays.items() if a is not None}
+    if sign:
+        del arrays["digest"]
+        arrays["digest"] = digest(arrays)
     other = tmp_path / "other.npz"
-    np.savez(other, **{name: a for name, a in arrays.items() if a is not None})
+    np.savez(other, **arrays)
     return other
 
 
@@ -97,7 +103,6 @@ def spoilt(path, tmp_path, **changes):
         ({"matrix_indices": np.full(3, 10**6)}, "damaged"),
         ({"matrix_indptr": np.zeros(3, int)}, "damaged"),
         ({"potential": np.zeros(3)}, r"potential of shape \(3,\)"),
-        ({"kind": np.array([{}])}, "allow_pickle=False"),
         ({"potential": np.full(50, np.nan)}, "has a potential that is not finite"),
         ({"weights": np.zeros(50)}, "has weights that are not positive"),
         ({"weights": np.ones(3)}, r"weights of shape \(3,\)"),
@@ -115,18 +120,40 @@ def spoilt(path, tmp_path, **changes):
         ({"row_eps": np.zeros(50)}, "row_eps without min_neighbors"),
         ({"row_eps": np.full(50, -1.0), "min_neighbors": np.ones(50)}, "row_eps that are negative"),
         ({"row_eps": np.zeros(50), "min_neighbors": np.zeros(50)}, "min_neighbors that are not"),
-        ({"row_eps": np.zeros(50), "min_neighbors": np.ones(50)}, "was damaged or changed"),
-        ({"violation": 1e-3}, "was damaged or changed"),
-        ({"solver": "newton?"}, "was damaged or changed"),
-        ({"digest": "0" * 32}, "was damaged or changed"),
-        ({"digest": None}, "was damaged or changed"),
     ],
 )
 def test_wrong_files_are_named(tmp_path, changes, message):
     path = tmp_path / "a.npz"
     sparrot.save(sparrot.qot(points("gaussian", 50)), path)
     with pytest.raises(InvalidInputError, match=message):
+        sparrot.load(spoilt(path, tmp_path, sign=True, **changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"row_eps": np.zeros(50), "min_neighbors": np.ones(50)},
+        {"violation": 1e-3},
+        {"solver": "newton?"},
+        {"matrix_data": np.ones(0)},
+        {"eps": -1.0},
+        {"digest": "0" * 32},
+        {"digest": None},
+    ],
+)
+def test_changed_files_are_refused_in_one_sentence(tmp_path, changes, recwarn):
+    path = tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(points("gaussian", 50)), path)
+    with pytest.raises(InvalidInputError, match=r"damaged or changed after it was saved"):
         sparrot.load(spoilt(path, tmp_path, **changes))
+    assert not recwarn
+
+
+def test_objects_in_a_file_are_not_read(tmp_path):
+    path = tmp_path / "a.npz"
+    sparrot.save(sparrot.qot(points("gaussian", 50)), path)
+    with pytest.raises(InvalidInputError, match="allow_pickle=False"):
+        sparrot.load(spoilt(path, tmp_path, kind=np.array([{}])))
 
 
 def test_another_matrix_with_the_same_row_sums_is_noticed(tmp_path):
@@ -137,6 +164,64 @@ def test_another_matrix_with_the_same_row_sums_is_noticed(tmp_path):
     for changes in ({"matrix_indices": 49 - indices}, {"potential": u + 1e-9}):
         with pytest.raises(InvalidInputError, match="was damaged or changed after it was saved"):
             sparrot.load(spoilt(path, tmp_path, **changes))
+
+
+def in_anndata(tmp_path, **scale):
+    """An AnnData with an affinity, as it comes from a file."""
+    path = tmp_path / "a.h5ad"
+    sparrot.save(sparrot.qot(points("gaussian", 60), **scale), path)
+    return anndata.read_h5ad(path)
+
+
+def loaded(adata, tmp_path):
+    adata.write_h5ad(tmp_path / "b.h5ad")
+    return sparrot.load(tmp_path / "b.h5ad")
+
+
+@pytest.mark.parametrize(
+    "change", [{"eps": 2.0}, {"exact": False}, {"marginal_error": 1e-12}, {"digest": "0" * 32}]
+)
+def test_a_changed_record_in_an_anndata_is_refused(tmp_path, change, recwarn):
+    adata = in_anndata(tmp_path)
+    adata.uns["sparrot"]["sparrot"] |= change
+    with pytest.raises(InvalidInputError, match=r"was damaged or changed after it was saved"):
+        loaded(adata, tmp_path)
+    assert not recwarn
+
+
+def test_a_record_without_a_digest_in_an_anndata_is_refused(tmp_path):
+    adata = in_anndata(tmp_path)
+    del adata.uns["sparrot"]["sparrot"]["digest"]
+    with pytest.raises(InvalidInputError, match="was damaged or changed after it was saved"):
+        loaded(adata, tmp_path)
+
+
+def test_a_changed_graph_in_an_anndata_claims_nothing_though_its_row_sums_are_right(tmp_path):
+    for change in ("potential", "row_eps", "graph"):
+        adata = in_anndata(tmp_path, eps=0.1, min_neighbors=5)
+        if change == "graph":  # other neighbors with the same weights
+            adata.obsp["sparrot_connectivities"] = adata.obsp["sparrot_connectivities"][::-1, ::-1]
+        else:
+            adata.obs[f"sparrot_{change}"] = adata.obs[f"sparrot_{change}"] * (1 + 1e-14)
+        with pytest.warns(sparrot.AffinityWarning, match="changed after it was made: though its"):
+            a = loaded(adata, tmp_path)
+        assert not a.certificate.exact
+        assert a.certificate.violation == np.inf
+
+
+def test_cells_in_another_order_claim_what_they_did(tmp_path, recwarn):
+    adata = in_anndata(tmp_path, eps=0.1, min_neighbors=5)
+    order = np.random.default_rng(0).permutation(60)
+    a = loaded(adata[order].copy(), tmp_path)
+    assert a.certificate.exact
+    assert not recwarn
+    X = points("gaussian", 60)[order]
+    assert a.check(X).marginal_error <= 1e-8
+
+
+def test_some_of_the_cells_are_told_to_be_some(tmp_path):
+    with pytest.raises(InvalidInputError, match="was an affinity of 60 points and its matrix now"):
+        loaded(in_anndata(tmp_path)[:50].copy(), tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
