@@ -224,14 +224,12 @@ def fuzz(seconds: float, seed: int, n_workers: int) -> tuple[dict[str, Counter[s
 
 
 def table(ends: dict[str, Counter[str]]) -> str:
-    """The table of what became of the cases."""
-    rows = [("", "tried", *ENDS)]
-    total: Counter[str] = Counter()
-    for area, found in ends.items():
-        total += found
-        rows.append((area, str(found.total()), *(str(found[end]) for end in ENDS)))
-    rows.append(("all", str(total.total()), *(str(total[end]) for end in ENDS)))
-    return "\n".join(f"{row[0]:<12}" + "".join(f"{cell:>14}" for cell in row[1:]) for row in rows)
+    """The table of what became of the cases, as the guide has it."""
+    total = sum(ends.values(), Counter())
+    rows = [["cases", "tried", *ENDS], ["---", *["---:"] * (1 + len(ENDS))]]
+    for area, found in [*((f"`{area}`", found) for area, found in ends.items()), ("all", total)]:
+        rows.append([area, *(f"{n:,}" for n in (found.total(), *(found[end] for end in ENDS)))])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def main() -> int:

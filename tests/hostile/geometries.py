@@ -149,7 +149,8 @@ def judge(a: Any, C: np.ndarray, hollow: bool) -> None:
     score = u[:, None] + u + 2 * a.shift - C
     allowed = np.ones((n, n), bool) if not hollow else ~np.eye(n, dtype=bool)
     # A cost may have lost four of its digits by cancellation, and a cosine is that of directions
-    # which are rounded; a score errs by roundings of what it is the sum of.
+    # which are rounded; a score errs by roundings of what it is the sum of. Entropic costs may be
+    # those of products, as long as their entries err by no more than a hundredth of the tolerance.
     rounding = 2.0**-38 * (np.abs(u)[:, None] + np.abs(u) + np.abs(C) + np.abs(a.shift))
     if a.metric == "cosine":
         rounding += 2.0**-48 * np.sqrt(C)
@@ -162,6 +163,7 @@ def judge(a: Any, C: np.ndarray, hollow: bool) -> None:
         assert np.minimum(e / (eps + e), -excess).max() <= TOL, "complementarity"
         return
     if a.q == 1:
+        rounding += TOL / 100 * eps
         with np.errstate(over="ignore"):
             low, high = np.exp((score - rounding) / eps), np.exp((score + rounding) / eps)
     else:

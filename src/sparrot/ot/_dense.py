@@ -136,7 +136,8 @@ class DenseNewton(DenseMethod):
         u = problem.cost.shift.copy()
         regularizer = problem.regularizer
         scale = regularizer.score(regularizer.mass)  # of a lone neighbor; eps if quadratic
-        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < EASY]
+        easy = EASY if problem.cost.is_relative else EASY * max(1.0, _spread(self._C))
+        larger = [scale * 10.0**k for k in range(1, 20) if scale * 10.0 ** (k - 1) < easy]
         if not regularizer.linear:  # powers vanish far from the solution: come near it first
             every = np.arange(len(u))
             for _ in range(_SWEEPS):
@@ -146,6 +147,13 @@ class DenseNewton(DenseMethod):
             dual = DenseDual(self._C, easier, self._run, problem.weights)
             u = newton(dual, u, ON_THE_WAY, max_steps).u
         return u
+
+
+def _spread(C: FloatArray) -> float:
+    """The range of the costs, of which those of a kernel may have any."""
+    allowed = np.isfinite(C)
+    low = float(np.min(C, where=allowed, initial=np.inf))
+    return float(np.max(C, where=allowed, initial=-np.inf)) - low
 
 
 class Alternating(DenseMethod):

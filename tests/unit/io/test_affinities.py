@@ -4,6 +4,7 @@ import anndata
 import numpy as np
 import pytest
 import scanpy as sc
+from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
@@ -220,8 +221,20 @@ def test_cells_in_another_order_claim_what_they_did(tmp_path, recwarn):
 
 
 def test_some_of_the_cells_are_told_to_be_some(tmp_path):
-    with pytest.raises(InvalidInputError, match="was an affinity of 60 points and its matrix now"):
+    with pytest.raises(InvalidInputError, match="was an affinity of 60 points, of which 50 are here"):
         loaded(in_anndata(tmp_path)[:50].copy(), tmp_path)
+
+
+def test_whole_components_of_the_cells_claim_nothing_and_are_not_refused(tmp_path, recwarn):
+    path, X = tmp_path / "a.h5ad", points("two-clusters", 60)
+    a = sparrot.qot(X, 0.01)
+    piece = connected_components(a.matrix)[1] == 0
+    assert 1 < piece.sum() < 60
+    recwarn.clear()  # there are components
+    sparrot.save(a, path)
+    b = loaded(anndata.read_h5ad(path)[piece].copy(), tmp_path)
+    assert b.certificate is None
+    assert not recwarn
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".h5ad"])

@@ -321,3 +321,12 @@ def test_couples_do_not_make_entropic_transport_slow(monkeypatch):
 def test_entropic_plans_that_are_nearly_matchings_are_found_in_few_steps(eps):
     X = np.random.default_rng(0).standard_normal((500, 50))
     assert sparrot.eot(X, eps).n_iter <= 20
+
+
+def test_kernels_of_any_size_are_projected_by_way_of_easier_ones():
+    # Far clusters, of which the projection prefers the far pairs: from zero Newton is lost.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2)) + 1e3 * rng.integers(0, 3, (80, 1))
+    a = sparrot.project(half_squared(X), solver="newton")
+    assert a.certificate.marginal_error <= 1e-8
+    assert a.n_iter < 40
