@@ -284,8 +284,8 @@ def _only_key(adata: Any, source: str) -> str:
 
 
 def listed_keys(mapping: Any) -> str:
-    """The keys of a mapping, for an error."""
-    return ", ".join(repr(name) for name in mapping) or "there are none"
+    """The keys of a mapping, for an error; in AnnData 0.13 `layers` has None, which is X."""
+    return ", ".join(repr(name) for name in mapping if name is not None) or "there are none"
 
 
 # Distances

@@ -238,7 +238,9 @@ def write_parts(target: Path, parts: Mapping[str, Any]) -> None:
     """
     with _writing(target, "r+") as file:
         for place, value in parts.items():
-            load_extra("anndata.io", "scanpy").write_elem(file, place, value)
+            part, _, name = place.rpartition("/")  # AnnData from 0.13 on refuses a path for a key
+            group = file.require_group(part) if part else file
+            load_extra("anndata.io", "scanpy").write_elem(group, name, value)
 
 
 def _write_anndata(target: Path, adata: Any) -> None:

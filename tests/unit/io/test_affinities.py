@@ -345,6 +345,7 @@ def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore:The function louvain is deprecated:FutureWarning")
 @pytest.mark.parametrize("use_rep", [None, "X", "X_pca"])
 def test_the_tools_of_scanpy_read_a_saved_graph(tmp_path, use_rep):
     X = points("gaussian", 100)

@@ -11,6 +11,8 @@ import sparrot
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
 from sparrot.io._matrix_market import read_matrix, write_matrix
 
+# SciPy 1.18 announces that mmread, with which we compare, will return sparse arrays.
+pytestmark = pytest.mark.filterwarnings("ignore:The default value for `spmatrix`")
 RNG = np.random.default_rng(0)
 DENSE = RNG.standard_normal((7, 5))
 SPARSE = sp.csr_array(sp.random(30, 20, density=0.2, random_state=0))
