@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -59,7 +60,7 @@ def perplexity(n: int) -> tuple[float, float, float, float]:
             return method(self, *arguments)
 
         setattr(EntropicDual, name, counted)
-    seconds, megabytes, _ = measured(sparrot.eot, X, None, 30)
+    seconds, megabytes, _ = measured(partial(sparrot.eot, perplexity=30), X)
     return _one_pass(X), seconds, megabytes, sum(made)
 
 
