@@ -8,6 +8,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ def measured(function: Callable[..., Any], *arguments: Any) -> tuple[float, floa
 def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of a module in a fresh interpreter."""
     context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(function, arguments)
+    with ProcessPoolExecutor(1, context) as pool:  # which may start processes of its own
+        return pool.submit(function, *arguments).result()
 
 
 def _forget_peak() -> None:

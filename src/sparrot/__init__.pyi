@@ -42,6 +42,7 @@ from .engine import (
 )
 from .errors import (
     AffinityWarning as AffinityWarning,
+    ClusterError as ClusterError,
     InvalidInputError as InvalidInputError,
     MissingDataError as MissingDataError,
     MissingExtraError as MissingExtraError,

@@ -166,12 +166,12 @@ def row_kth(Q: Array, b: Array, heap: Array, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def pair_costs(X: Array, i: Array, j: Array, factor: float, out: Array) -> None:
-    """Set `out[k] = factor * |X[i[k]] - X[j[k]]|^2`, in float64 whatever the type of X."""
+def pair_costs(X: Array, i: Array, Y: Array, j: Array, factor: float, out: Array) -> None:
+    """Set `out[k] = factor * |X[i[k]] - Y[j[k]]|^2`, in float64 whatever the type of X and Y."""
     for k in range(len(i)):
         total = 0.0
         for c in range(X.shape[1]):
-            d = np.float64(X[i[k], c]) - np.float64(X[j[k], c])
+            d = np.float64(X[i[k], c]) - np.float64(Y[j[k], c])
             total += d * d
         out[k] = factor * total
 

@@ -137,6 +137,10 @@ class NotEnoughMemoryError(SparrotError, MemoryError):
     """The chosen path would not fit in memory; raised before memory runs out."""
 
 
+class ClusterError(SparrotError, RuntimeError):
+    """A cluster of other machines failed, or is gone."""
+
+
 class MissingExtraError(SparrotError, ImportError):
     """An optional package is needed; the remedy names the extra that brings it."""
 

@@ -249,7 +249,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "key", "array", "names", "use_rep", "ax", "axes", "size", "style", "name", "columns",
         "layouts", "title", "load", "neighbors_key", "key_added", "layer", "init_pos", "noise",
         "radii", "metric_params", "metric_kwds", "label", "without", "rng", "transformer",
-        "distances",
+        "distances", "engine",
     ),
 }
 # fmt: on

@@ -140,6 +140,7 @@ def test_every_public_name_exists_and_unknown_ones_do_not():
 
 ERRORS = {
     "AffinityWarning",
+    "ClusterError",
     "InvalidInputError",
     "MissingDataError",
     "MissingExtraError",

@@ -19,7 +19,7 @@ from sparrot._validation import (
 from sparrot.affinity._estimator import AffinityEstimator
 from sparrot.affinity._neighbors import distance_named, nearest, nearest_of_graph, nearest_of_new
 from sparrot.affinity._result import Affinity
-from sparrot.affinity._transport import project
+from sparrot.affinity._transport import as_points_for, project
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
 from sparrot.engine import Run, require_memory, row_blocks
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
@@ -37,6 +37,7 @@ def knn(
     metric: str = "sqeuclidean",
     neighbors: Any = None,
     n_jobs: int | None = None,
+    engine: Any = None,
 ) -> Affinity:
     """Unit weights between each point and its k nearest others, symmetrized by the maximum.
 
@@ -48,6 +49,7 @@ def knn(
     neighbors : a transformer with the interface of `sklearn.neighbors.KNeighborsTransformer` to
         search with (an approximate one, say); exact search by tiles if None.
     n_jobs : threads; all cores by default.
+    engine : as for `sparrot.qot`: a Dask cluster on which to search, exactly.
 
     Examples
     --------
@@ -59,16 +61,16 @@ def knn(
            [0, 0, 1, 0, 1],
            [0, 0, 0, 1, 0]])
     """
-    points = as_points(X, as_public_metric(metric))
-    n = len(points)
-    k = _as_neighbors(n_neighbors, n)
-    cost = make_cost(points, metric)
-    if neighbors is None:
-        with Run(n_jobs) as run:
+    points = as_points_for(None if neighbors is not None else engine, X, metric)
+    with Run(n_jobs, engine=engine) as run:
+        held: Any = run.hold(points) if neighbors is None else points
+        n, cost = len(held), make_cost(held, metric)
+        k = _as_neighbors(n_neighbors, n)
+        if neighbors is None:
             indices, _ = nearest(cost, k, run)
-    else:
-        require_transformer(neighbors)
-        indices = nearest_of_graph(csr_array(neighbors.fit_transform(points)), k)
+        else:
+            require_transformer(neighbors)
+            indices = nearest_of_graph(csr_array(neighbors.fit_transform(points)), k)
     graph = compressed(np.full(n, k), indices.ravel(), np.ones(n * k), n)
     return Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
 

@@ -10,6 +10,7 @@ and `"sqeuclidean"` is half the squared distance, that of any other is the dista
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,11 +22,12 @@ from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 from sparrot._validation import as_array, as_count
 from sparrot.affinity._estimator import validated
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
-from sparrot.engine import Run, row_blocks
+from sparrot.engine import Run, Side, row_blocks
 from sparrot.errors import InvalidInputError, counted, literal
 from sparrot.ot import as_slice, compressed, list_hits
 
 TILED = ("euclidean", "sqeuclidean", "cosine")  # distances that need no n x n matrix
+_ENTRIES, _FEWEST_ROWS = 4_000_000, 16  # of a tile: entries, about, and rows at least
 _PRODUCT_ROUNDING = 1e-12  # of costs that come from products in float64
 
 
@@ -37,15 +39,19 @@ def nearest(
     In ascending order, the smaller index first among equals: it is the same for any number of
     threads, and the same as a full sort would give.
     """
-    block = _exact_block if cost.n <= SMALL else _filtered_block
-    every: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
-    pieces = [every[piece] for piece in row_blocks(len(every), cost.n, least=16)]
-    parts = list(run.threads.map(lambda piece: block(cost, piece, k), pieces))
+    every: IntArray = np.arange(cost.n, dtype=np.int32)
+    tile = _exact_tile if cost.n <= SMALL else _filtered_tile
+    right = Side(cost, every, every, values=(cost.shift, cost.margin(cost.shift)))
+    left = right if rows is None else right.part(rows)
+    size = max(_FEWEST_ROWS, _ENTRIES // cost.n)
+    _, parts = run.tiles(partial(tile, k=k), left, right, size, partial(_nearest_of_all, k=k))
     indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
     return indices, costs
 
 
-def _exact_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArray]:
+def _exact_tile(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """The pairs among which are the k nearest of each row, from costs in float64."""
+    cost, rows = left.cost, left.rows
     C = cost.rows(as_slice(rows))
     place = np.arange(len(rows))
     C[place, rows] = np.inf
@@ -53,7 +59,38 @@ def _exact_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArr
     slack = _PRODUCT_ROUNDING * (cost.shift[rows, None] + cost.shift + np.abs(C))
     slack[place, rows] = 0
     i, j = np.nonzero(kth[:, None] + 2 * slack >= C)
-    return _cheapest(i, j.astype(np.int32), cost.pairs(rows[i], j), len(rows), k)
+    return i, j.astype(np.int32), cost.pairs(rows[i], j)
+
+
+def _filtered_tile(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """The same among some columns, from products in float32."""
+    from sparrot._kernels import row_kth
+
+    shift, margin = right.values
+    lower, upper = _rounded(-shift - margin, down=True), _rounded(-shift + margin, down=False)
+    found, size = [], max(_FEWEST_ROWS, _ENTRIES // len(right))
+    for start, rows in zip(range(0, len(left), size), left.parts(size), strict=True):
+        G: Float32Array = np.empty((len(rows), len(right)), np.float32)
+        rows.cost.products(as_slice(rows.rows), right.cost, slice(None), G)
+        own = rows.names - right.names[0]
+        twins = np.flatnonzero((own >= 0) & (own < len(right)))
+        G[twins, own[twins]] = -np.inf
+        kth = np.empty(len(rows), np.float32)
+        row_kth(G, lower, np.empty(k, np.float32), kth)
+        i, j = list_hits(G, upper, _rounded(kth - 2 * rows.values[1], down=True))
+        C = rows.cost.pairs(rows.rows[i], j, right.cost)
+        found.append((i + np.int32(start), right.names[j], C))
+    i, j, C = (np.concatenate(part) for part in zip(*found, strict=True))
+    return i, j, C
+
+
+def _nearest_of_all(
+    left: Side, found: list[tuple[IntArray, IntArray, FloatArray]], k: int
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest of each row, given such pairs for all columns."""
+    i, j, C = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.argsort(i, kind="stable")
+    return _cheapest(i[order], j[order], C[order], len(left), k)
 
 
 def _cheapest(
@@ -64,22 +101,6 @@ def _cheapest(
     starts = np.searchsorted(i, np.arange(n_rows))
     chosen = order[starts[:, None] + np.arange(k)]
     return j[chosen], C[chosen]
-
-
-def _filtered_block(cost: Cost, rows: IntArray, k: int) -> tuple[IntArray, FloatArray]:
-    from sparrot._kernels import row_kth
-
-    n_rows = len(rows)
-    G: Float32Array = np.empty((n_rows, cost.n), np.float32)
-    cost.products(as_slice(rows), cost, slice(None), G)
-    G[np.arange(n_rows), rows] = -np.inf
-    margin = cost.margin(cost.shift)
-    kth = np.empty(n_rows, np.float32)
-    row_kth(G, _rounded(-cost.shift - margin, down=True), np.empty(k, np.float32), kth)
-    bound = _rounded(-cost.shift + margin, down=False)
-    threshold = _rounded(kth - 2 * margin[rows], down=True)
-    i, j = list_hits(G, bound, threshold)
-    return _cheapest(i, j, cost.pairs(rows[i], j), n_rows, k)
 
 
 def _rounded(x: FloatArray, down: bool) -> Float32Array:
@@ -126,7 +147,7 @@ def distances_of(costs: FloatArray, distance: str) -> FloatArray:
 
 
 def nearest_others(
-    X: PointArray, k: int, distance: str, n_jobs: int | None = None
+    X: PointArray, k: int, distance: str, n_jobs: int | None = None, engine: Any = None
 ) -> tuple[IntArray, FloatArray]:
     """The k nearest other points of each point, ascending, and their distances.
 
@@ -139,8 +160,8 @@ def nearest_others(
            [1.],
            [2.]]))
     """
-    with Run(n_jobs) as run:
-        cost = make_cost(X, cost_named(distance))
+    with Run(n_jobs, engine=engine) as run:
+        cost = make_cost(run.hold(X), cost_named(distance))
         indices, costs = nearest(cost, k, run)
     return indices, distances_of(cost.unit * costs, distance)
 

@@ -18,9 +18,10 @@ and u is optimal exactly when every row sums to one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,6 +39,7 @@ from sparrot._validation import (
     as_max_iter,
     as_max_memory,
     as_neighbors,
+    as_path,
     as_points,
     as_positive,
     as_potential,
@@ -52,7 +54,7 @@ from sparrot.affinity._estimator import AffinityEstimator, validated
 from sparrot.affinity._kinds import AUTO
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import Cost, costs_to, make_cost
-from sparrot.engine import ProgressCallback, Run
+from sparrot.engine import ProgressCallback, Run, is_dask_array
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot import (
     SEARCHES,
@@ -96,6 +98,7 @@ def qot(
     neighbors: Any = None,
     checkpoint: Any = None,
     progress: bool | ProgressCallback | None = None,
+    engine: Any = None,
 ) -> Affinity:
     r"""Build the QOT affinity of a cloud of points, with a certificate of optimality.
 
@@ -156,6 +159,13 @@ def qot(
         by the active set, and a later call on the same points, with any eps, goes on from it.
     progress : True for a progress bar, or a function that is called with a `sparrot.Progress` now
         and then.
+    engine : a `dask.distributed.Client` (or the address of a scheduler): all passes over pairs of
+        points then run on the workers of its cluster, none of which needs all points, and the
+        result is the same to the last bit. X may be the path of a .npy file or a .zarr folder that
+        the workers can read (also an array that is mapped from such a file), or a Dask array,
+        which never comes to the client. For the metrics `"sqeuclidean"` and
+        `"cosine"`, and an exact search by the active set. Few points, up to 4096, are not worth
+        sending. None for the threads of this machine.
 
     Returns
     -------
@@ -233,11 +243,11 @@ def qot(
     True
     """
     return _solve(
-        as_points(X, as_public_metric(metric)),
+        as_points_for(engine, X, metric),
         "qot",
         QuadraticRegularizer(),
         as_scale(eps, perplexity, n_neighbors),
-        as_options(solver, tol, max_iter, search, neighbors, checkpoint),
+        as_options(solver, tol, max_iter, search, neighbors, checkpoint, engine),
         metric=metric,
         hollow=hollow,
         min_neighbors=min_neighbors,
@@ -246,6 +256,7 @@ def qot(
         n_jobs=n_jobs,
         max_memory=max_memory,
         progress=progress,
+        engine=engine,
     )
 
 
@@ -264,6 +275,7 @@ def qot_path(
     search: str = "exact",
     neighbors: Any = None,
     progress: bool | ProgressCallback | None = None,
+    engine: Any = None,
 ) -> Iterator[Affinity]:
     """QOT affinities for many eps, one by one, each started from the ones before.
 
@@ -272,7 +284,7 @@ def qot_path(
     Parameters
     ----------
     X, min_neighbors, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbors,
-    progress : as for `qot`; the floor is the same at every eps.
+    progress, engine : as for `qot`; the floor is the same at every eps.
     eps_grid : relative eps, in any order; results come in the same order.
 
     Yields
@@ -297,12 +309,13 @@ def qot_path(
         )
     hint = "every eps of the grid is relative to the mean cost"
     grid = [as_positive(eps, "eps_grid", hint) for eps in eps_grid]
-    options = as_options(solver, tol, max_iter, search, neighbors)
-    points = as_points(X, as_public_metric(metric))
-    with Run(n_jobs, as_max_memory(max_memory), progress) as run:
+    options = as_options(solver, tol, max_iter, search, neighbors, engine=engine)
+    points = as_points_for(engine, X, metric)
+    with Run(n_jobs, as_max_memory(max_memory), progress, engine) as run:
         hollow = as_flag(hollow, "hollow")
-        floor = as_floor(min_neighbors, len(points), hollow, Scale(eps=1.0))
-        problem = Problem(make_cost(points, metric), QuadraticRegularizer(), hollow, floor)
+        cost = make_cost(run.hold(points), metric)
+        floor = as_floor(min_neighbors, cost.n, hollow, Scale(eps=1.0))
+        problem = Problem(cost, QuadraticRegularizer(), hollow, floor)
         path = EpsilonPath(problem, options, run)
 
     def affinities() -> Iterator[Affinity]:
@@ -563,7 +576,7 @@ def tsallis(
 
 
 def _solve(
-    points: PointArray,
+    points: Any,
     kind: str,
     regularizer: Regularizer,
     scale: Scale,
@@ -577,16 +590,16 @@ def _solve(
     n_jobs: int | None = None,
     max_memory: Any = None,
     progress: bool | ProgressCallback | None = None,
+    engine: Any = None,
     warn: bool = True,
 ) -> Affinity:
     """The core of all of them: make the cost, find eps, solve, and go back to the data's units."""
     hollow = as_flag(hollow, "hollow")
-    weights = as_point_weights(weights, len(points), hollow)
-    with (
-        Run(n_jobs, as_max_memory(max_memory), progress) as run,
-        _results_of(kind, metric, weights),
-    ):
-        cost = make_cost(points, metric)
+    with Run(n_jobs, as_max_memory(max_memory), progress, engine) as run, ExitStack() as results:
+        held = run.hold(points)
+        weights = as_point_weights(weights, len(held), hollow)
+        results.enter_context(_results_of(kind, metric, weights))
+        cost = make_cost(held, metric)
         start = None if potential is None else as_start(potential, cost)
         floor = as_floor(min_neighbors, cost.n, hollow, scale)
         problem = Problem(cost, regularizer, hollow, floor)
@@ -607,6 +620,16 @@ def _solve(
         given_eps = scale.eps is not None and not scale.robust
         warn_if_poor(affinity, cost, given_eps, connected=scale == Scale())
     return affinity
+
+
+def as_points_for(engine: Any, X: Any, metric: Any) -> Any:
+    """Points for the threads of this machine; or for a cluster, whose workers may read them or have
+    them already.
+    """
+    metric = as_public_metric(metric)
+    if engine is not None and isinstance(X, str | PathLike):
+        return as_path(X)
+    return X if engine is not None and is_dask_array(X) else as_points(X, metric)
 
 
 def as_start(potential: Any, cost: Cost) -> Start:
@@ -756,8 +779,17 @@ def as_options(
     search: Any = "exact",
     neighbors: Any = None,
     checkpoint: Any = None,
+    engine: Any = None,
 ) -> Options:
     """How to solve."""
+    if engine is not None and (search == "approximate" or solver not in ("auto", "active-set")):
+        raise InvalidInputError(
+            "is for an exact search by the active set, and another was asked for",
+            parameter="engine",
+            value=engine,
+            remedy=["leave out {search} and {solver}", "leave out {engine}"],
+        )
+    search = search if engine is None else "exact"
     if neighbors is not None:
         require_transformer(neighbors)
         if search == "exact":
@@ -858,7 +890,8 @@ class QOT(TransportEstimator):
     Parameters
     ----------
     eps, perplexity, n_neighbors, min_neighbors, metric, hollow, solver, tol, max_iter, n_jobs,
-    max_memory, search, neighbors : as for `sparrot.qot`. The row of a new point has the floor of
+    max_memory, search, neighbors, engine : as for `sparrot.qot`; scikit-learn's `clone` copies the
+        address of a scheduler, but no client. The row of a new point has the floor of
         the others too (where they differ, their median).
 
     Attributes
@@ -897,6 +930,7 @@ class QOT(TransportEstimator):
         max_memory: float | None = None,
         search: str = "exact",
         neighbors: Any = None,
+        engine: Any = None,
     ) -> None:
         self.eps = eps
         self.perplexity = perplexity
@@ -911,6 +945,7 @@ class QOT(TransportEstimator):
         self.max_memory = max_memory
         self.search = search
         self.neighbors = neighbors
+        self.engine = engine
 
     def _build(self, X: PointArray) -> Affinity:
         return qot(X, **self.get_params(deep=False))

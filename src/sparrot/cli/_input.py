@@ -16,12 +16,13 @@ from sparrot.affinity import KINDS, build, kinds
 from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
+from sparrot.engine import connected
 from sparrot.errors import InvalidInputError
 from sparrot.io import default_array, ending, holds_affinity, list_affinities
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
-_MAKING = (*_QOT, "q", "drop", "checkpoint")  # about making an affinity
+_MAKING = (*_QOT, "q", "drop", "checkpoint", "dask")  # about making an affinity
 _ABOUT_POINTS = ("array", "header", "names", "without", "pca", "kind", *_MAKING)
 _FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
@@ -141,9 +142,12 @@ def make_affinity(
         given["n_jobs"] = options.n_jobs
     if "progress" in kind.parameters:
         given["progress"] = session.bar
-    if layout:
-        return build(points, name, **given)
-    return kind.function(points, **kind.unless(given) | given)
+    with connected(given.pop("engine", None)) as client:
+        if client is not None:
+            given["engine"] = client
+        if layout:
+            return build(points, name, **given)
+        return kind.function(points, **kind.unless(given) | given)
 
 
 def summarize(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:

@@ -30,7 +30,7 @@ METRICS = (
 _EPS = "auto: 1, or the median cost where outliers make the mean more than three times that"
 READING = ("array", "header", "names", "label", "without")  # arguments of `sparrot.read_points`
 # Flags for which Python has more names than one, depending on the kind of affinity.
-OTHER_NAMES = {"eps": "bandwidth"}
+OTHER_NAMES = {"eps": "bandwidth", "dask": "engine"}
 
 
 def either(names: Iterable[str]) -> str:
@@ -271,6 +271,12 @@ def add_affinity(
         metavar="FILE",
         help="qot: save intermediate results to FILE, and continue from it after an interruption "
         "or with another eps; delete it when you are done",
+    )
+    group.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="qot, knn: compute on the workers of a Dask cluster, tcp://host:port, or local:N for "
+        "N processes of this machine",
     )
     add_solver(group, "qot: ")
 

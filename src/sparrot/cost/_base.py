@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -84,6 +84,10 @@ class Cost(ABC):
         """
         return np.arange(first, other.n, dtype=np.int32)
 
+    def leaves(self) -> Any:
+        """Boxes around near points, if there are any: see `sparrot.cost._boxes.Leaves`."""
+        return None
+
     @abstractmethod
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """A bound m_i for each of some points: tiles err by at most `m_i + m_j`.
@@ -92,8 +96,11 @@ class Cost(ABC):
         """
 
     @abstractmethod
-    def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Costs of the pairs (i_k, j_k) in float64; the same to the last bit for (j_k, i_k)."""
+    def pairs(self, i: IntArray, j: IntArray, other: Self | None = None) -> FloatArray:
+        """Costs of the pairs (i_k, j_k) in float64; the same to the last bit for (j_k, i_k).
+
+        The second is a point of `other`, which is this cost or a part of the same by `take`.
+        """
 
     @abstractmethod
     def diagonal(self) -> FloatArray:

@@ -16,29 +16,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
+from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost._base import FLOAT32_ROUNDING
 
 LEAF = 256  # consecutive points that share a box
-_DIRECTIONS = 12  # leading principal directions that the order looks at
+DIRECTIONS = 12  # leading principal directions that the order looks at
 _WORTH_ORDERING = 0.3  # share of the spread that they must hold
-_BLOCK = 8192
 _UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
 
 
-def spatial_order(
-    X: PointArray, center: FloatArray, V: FloatArray, shares: FloatArray
-) -> IntArray | None:
-    """A permutation that puts near points next to each other; None where it would not help.
-
-    V are leading directions of the points, with their shares of the spread.
-    """
-    if not is_worth_ordering(shares):
-        return None
-    V = V[:, :_DIRECTIONS]
-    Y = np.concatenate([(X[k : k + _BLOCK] - center) @ V for k in range(0, len(X), _BLOCK)])
-    order = np.arange(len(X))
-    pieces = [(0, len(X))]
+def spatial_order(Y: FloatArray) -> IntArray:
+    """A permutation that puts near points next to each other, by their leading coordinates."""
+    order = np.arange(len(Y))
+    pieces = [(0, len(Y))]
     while pieces:
         start, stop = pieces.pop()
         n_leaves = -(-(stop - start) // LEAF)
@@ -52,7 +42,7 @@ def spatial_order(
 
 def is_worth_ordering(shares: FloatArray) -> bool:
     """Whether few directions hold enough of the spread; else boxes overlap whatever the order."""
-    return bool(shares[:_DIRECTIONS].sum() >= _WORTH_ORDERING)
+    return bool(shares[:DIRECTIONS].sum() >= _WORTH_ORDERING)
 
 
 def _widest(Y: FloatArray) -> FloatArray:
@@ -60,6 +50,44 @@ def _widest(Y: FloatArray) -> FloatArray:
     Y = Y - Y.mean(axis=0)
     coordinates: FloatArray = Y @ np.linalg.eigh(Y.T @ Y)[1][:, -1]
     return coordinates
+
+
+class Leaves:
+    """Boxes around every `LEAF` consecutive points, without the points.
+
+    Parameters
+    ----------
+    y : (n, k) coordinates in float32, no farther apart than the points.
+    error : how far rounding may put each point from its place.
+    """
+
+    def __init__(self, y: Float32Array, error: FloatArray) -> None:
+        starts = np.arange(0, len(y), LEAF)
+        self.low = np.minimum.reduceat(y, starts, axis=0)
+        self.high = np.maximum.reduceat(y, starts, axis=0)
+        self.error: FloatArray = np.maximum.reduceat(error, starts)
+
+    def ceilings(self, rows: IntArray, r: FloatArray) -> FloatArray:
+        """The highest ceiling of some rows in each leaf."""
+        highest = np.full(len(self.low), -np.inf)
+        np.maximum.at(highest, rows // LEAF, r)
+        return highest
+
+    def may_meet(self, r: FloatArray, other: Leaves, u: FloatArray) -> bool:
+        """Whether ceilings r of leaves here and u of leaves there leave a pair of points in reach.
+
+        A leaf of which no point counts has a ceiling of minus infinity.
+        """
+        gap = np.maximum(self.low[:, None] - other.high, other.low - self.high[:, None])
+        gap = np.square(np.maximum(gap, 0, dtype=np.float64)).sum(axis=2)
+        reach = np.sqrt(2 * np.maximum(r[:, None] + u, 0)) + self.error[:, None] + other.error
+        counts = (r != -np.inf)[:, None] & (u != -np.inf)
+        return bool((counts & ~(gap > _widened(self.low) * reach * reach)).any())
+
+
+def _widened(y: Float32Array) -> float:
+    """A factor on squared distances: a sum of k squares in float32 errs by less than k + 8."""
+    return 1 + 2 * (y.shape[1] + 8) * FLOAT32_ROUNDING
 
 
 class Boxes:
@@ -78,12 +106,9 @@ class Boxes:
     """
 
     def __init__(self, y: Float32Array, length: FloatArray) -> None:
-        starts = np.arange(0, len(y), LEAF)
         self.error: FloatArray = 8 * FLOAT32_ROUNDING * length + _UNDERFLOW
         self._y = y
-        self._low = np.minimum.reduceat(y, starts, axis=0)
-        self._high = np.maximum.reduceat(y, starts, axis=0)
-        self._largest_error = np.maximum.reduceat(self.error, starts)
+        self.leaves = Leaves(y, self.error)
 
     def within(
         self, y: Float32Array, error: FloatArray, r: FloatArray, u: FloatArray, first: int
@@ -95,14 +120,13 @@ class Boxes:
         from sparrot._kernels import within_boxes
 
         rows, leaves = np.arange(0, len(y), LEAF), np.arange(0, len(u), LEAF)
-        # A sum of k squares in float32 errs by less than k + 8 roundings.
-        wider = 1 + 2 * (y.shape[1] + 8) * FLOAT32_ROUNDING
+        there = self.leaves
         out = np.empty(len(u), np.int32)
         count = within_boxes(
             np.minimum.reduceat(y, rows, axis=0), np.maximum.reduceat(y, rows, axis=0),
             np.maximum.reduceat(r, rows), np.maximum.reduceat(error, rows),
-            self._low, self._high, np.maximum.reduceat(u, leaves), self._largest_error,
+            there.low, there.high, np.maximum.reduceat(u, leaves), there.error,
             self._y, u, self.error,
-            wider, LEAF, first, np.empty(len(rows), np.bool_), out,
+            _widened(y), LEAF, first, np.empty(len(rows), np.bool_), out,
         )  # fmt: skip
         return out[:count].copy()

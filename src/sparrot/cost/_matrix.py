@@ -42,9 +42,10 @@ class MatrixCost(Cost):
         """Bound the rounding of `a_i + a_j - C_ij` by a term for each point."""
         return 4 * FLOAT32_ROUNDING * (self._largest[rows] / self.unit + np.abs(a)) + 1e-30
 
-    def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
+    def pairs(self, i: IntArray, j: IntArray, other: Self | None = None) -> FloatArray:
         """Costs of pairs."""
-        cost: FloatArray = self._C[self._index[i], self._index[j]] / self.unit
+        columns = (self if other is None else other)._index
+        cost: FloatArray = self._C[self._index[i], columns[j]] / self.unit
         return cost
 
     def diagonal(self) -> FloatArray:

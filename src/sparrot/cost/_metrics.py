@@ -18,18 +18,23 @@ from sklearn.preprocessing import normalize
 
 from sparrot._types import FloatArray, PointArray
 from sparrot.cost._base import Cost
+from sparrot.cost._blocks import BlockedPoints
 from sparrot.cost._matrix import MatrixCost
 from sparrot.cost._points import PointCost, half_squared_distances, shifted_costs
-from sparrot.engine import require_memory
+from sparrot.engine import Rows, require_memory
 from sparrot.errors import InvalidInputError
 
 _ROUNDING = 2.0**-50
 _SMALLEST = float(np.finfo(np.float64).tiny)  # whose reciprocal is finite
 
 
-def make_cost(X: PointArray, metric: str) -> Cost:
-    """The cost over validated input, in units of its mean (for a kernel, in units of one)."""
+def make_cost(X: PointArray | Rows, metric: str) -> Cost:
+    """The cost over validated input, in units of its mean (for a kernel, in units of one).
+
+    Points may be on the workers of a cluster, if no n x n matrix is needed.
+    """
     if metric == "kernel":
+        assert not isinstance(X, Rows)
         _require_digits(X)
         return MatrixCost(-np.asarray(X, dtype=np.float64), unit=1.0)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
@@ -54,7 +59,7 @@ def _require_digits(K: PointArray) -> None:
         )
 
 
-def _no_scale(X: PointArray, metric: str, unit: float) -> InvalidInputError:
+def _no_scale(X: PointArray | Rows, metric: str, unit: float) -> InvalidInputError:
     """The error of costs whose mean vanishes, is infinite or not a number."""
     remedy: str | list[str] = "rescale the points"
     if metric == "precomputed" and unit < np.inf:
@@ -62,7 +67,7 @@ def _no_scale(X: PointArray, metric: str, unit: float) -> InvalidInputError:
         remedy = "for a matrix of any sign use {sparrot.project(-C / eps)}"
     elif metric == "precomputed":
         what, remedy = "the sum of all costs is infinite", "divide them by the largest"
-    elif (X == X[0]).all():
+    elif _are_equal(X):
         what = "all points are equal, and an affinity is between points that differ"
         remedy = "give points that differ"
     elif unit < np.inf:
@@ -75,16 +80,23 @@ def _no_scale(X: PointArray, metric: str, unit: float) -> InvalidInputError:
     return InvalidInputError(what, value=unit, remedy=remedy)
 
 
-def _rounding_of_costs(X: PointArray, metric: str) -> float:
+def _rounding_of_costs(X: PointArray | Rows, metric: str) -> float:
     """A mean cost that is no more than rounding."""
     if metric == "precomputed":
         return 0.0
     return (_METRICS[metric].rounding if metric in _METRICS else _unless_equal)(X)
 
 
-def _from_points(X: PointArray, metric: str) -> Cost:
+def _from_points(X: PointArray | Rows, metric: str) -> Cost:
     if metric in _METRICS:
         return _METRICS[metric].cost(X)
+    if isinstance(X, Rows):
+        raise InvalidInputError(
+            f"{metric!r} needs an n x n matrix of costs, and points on a cluster have none",
+            parameter="metric",
+            value=metric,
+            remedy=["use {metric='sqeuclidean'} or {metric='cosine'}", "leave out {engine}"],
+        )
     D = distances_between(X, X, metric)
     return MatrixCost((D + D.T) / 2)
 
@@ -108,9 +120,20 @@ def costs_to(
     return lambda X: distances_between(X, Y, metric)
 
 
-def _unless_equal(X: PointArray) -> float:
+def _unless_equal(X: PointArray | Rows) -> float:
     """No rounding, unless all points are equal: then any mean cost is rounding."""
-    return np.inf if (X == X[0]).all() else 0.0
+    return np.inf if _are_equal(X) else 0.0
+
+
+def _are_equal(X: PointArray | Rows) -> bool:
+    """Whether all points are equal."""
+    low, high = _extent(X)
+    return bool((low == high).all())
+
+
+def _extent(X: PointArray | Rows) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest entry of every column."""
+    return X.extent() if isinstance(X, Rows) else (X.min(axis=0), X.max(axis=0))
 
 
 class _Metric(NamedTuple):
@@ -120,10 +143,10 @@ class _Metric(NamedTuple):
     `rounding` is a mean cost that points may have by rounding alone, though all of them are equal.
     """
 
-    cost: Callable[[PointArray], Cost]
+    cost: Callable[[PointArray | Rows], Cost]
     costs_to: Callable[[PointArray], Callable[[PointArray], FloatArray]]
     shifted: Callable[[PointArray], Callable[[PointArray], FloatArray]] | None = None
-    rounding: Callable[[PointArray], float] = _unless_equal
+    rounding: Callable[[PointArray | Rows], float] = _unless_equal
 
 
 def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
@@ -131,15 +154,26 @@ def _cosines_to(Y: PointArray) -> Callable[[PointArray], FloatArray]:
     return lambda X: to_unit(_unit_rows(X))
 
 
-def _rounding_of_squares(X: PointArray) -> float:
-    size = _ROUNDING * max(float(X.max()), -float(X.min()))
+def _rounding_of_squares(X: PointArray | Rows) -> float:
+    low, high = _extent(X)
+    size = _ROUNDING * max(float(high.max()), -float(low.min()))
     return X.shape[1] * size * size
 
 
+def _squared(X: PointArray | Rows) -> Cost:
+    return BlockedPoints(X) if isinstance(X, Rows) else PointCost(X)
+
+
+def _cosine(X: PointArray | Rows) -> Cost:
+    if isinstance(X, Rows):
+        return BlockedPoints(X.mapped(_unit_rows))
+    return PointCost(_unit_rows(X))
+
+
 _METRICS = {
-    "sqeuclidean": _Metric(PointCost, half_squared_distances, shifted_costs, _rounding_of_squares),
+    "sqeuclidean": _Metric(_squared, half_squared_distances, shifted_costs, _rounding_of_squares),
     "cosine": _Metric(
-        lambda X: PointCost(_unit_rows(X)),
+        _cosine,
         _cosines_to,
         rounding=lambda X: X.shape[1] * _ROUNDING**2,
     ),

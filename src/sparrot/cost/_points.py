@@ -18,17 +18,19 @@ spread, tiles of y rule out nearly as many pairs as tiles of z, for less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost, Exponents
-from sparrot.cost._boxes import Boxes, is_worth_ordering, spatial_order
+from sparrot.cost._boxes import DIRECTIONS, Boxes, Leaves, is_worth_ordering, spatial_order
+from sparrot.engine import ALIGNED
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _FAR = 1e8  # times the largest half squared distance from the center: a far point's squared one
@@ -57,18 +59,35 @@ class PointCost(Cost):
     is_squared_euclidean = True
 
     def __init__(self, X: PointArray) -> None:
-        self._center: FloatArray = X.mean(axis=0, dtype=np.float64)
-        squares = np.concatenate(
-            [_squares(X[k : k + _BLOCK] - self._center) for k in range(0, len(X), _BLOCK)]
-        )
+        self._center = center_of([sums(block) for block in in_blocks(X)], len(X))
+        squares = np.concatenate([squares_about(self._center, block) for block in in_blocks(X)])
         self.unit = float(squares.mean())
         self._hold(X, squares / (2 * self._scale), None)
 
-    def _hold(self, X: PointArray, shift: FloatArray, like: Coordinates | None) -> None:
+    @classmethod
+    def part_of(
+        cls, X: PointArray, shift: FloatArray, center: FloatArray, unit: float, known: Directions
+    ) -> Self:
+        """The cost between some points of a larger set, of which the rest is given."""
+        part = object.__new__(cls)
+        part.unit, part._center = unit, center
+        part._hold(X, shift, known)
+        return part
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without what can be computed again."""
+        return self.part_of, (self._X, self.shift, self._center, self.unit, self._z.known())
+
+    def __sizeof__(self) -> int:
+        """Bytes, with the coordinates that tiles are made of."""
+        few = 0 if self._few is None else self._few.nbytes
+        return self._X.nbytes + 4 * self._X.size + few + 2 * self.shift.nbytes
+
+    def _hold(self, X: PointArray, shift: FloatArray, known: Directions | None) -> None:
         self.n = len(X)
         self.shift = shift
         self.points = self._X = X
-        self._z = Coordinates(X, self._center, self._scale, like)
+        self._z = Coordinates(X, self._center, self._scale, known)
         self._few: Float32Array | None = None
         self._boxes: Boxes | None = None
         self._prepared = False
@@ -105,9 +124,11 @@ class PointCost(Cost):
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other; None where it would not help."""
-        if is_mapped(self._X):
+        V, shares = self._z.leading()
+        if is_mapped(self._X) or not is_worth_ordering(shares):
             return None
-        return spatial_order(self._X, self._center, *self._z.leading())
+        blocks = [leading_coordinates(self._center, V, block) for block in in_blocks(self._X)]
+        return spatial_order(np.concatenate(blocks))
 
     def within(
         self, rows: IntArray, r: FloatArray, other: Self, u: FloatArray, first: int = 0
@@ -118,36 +139,33 @@ class PointCost(Cost):
             return np.arange(first, other.n, dtype=np.int32)
         return other._boxes.within(self._few[rows], self._boxes.error[rows], r, u, first)
 
+    def leaves(self) -> Leaves | None:
+        """Boxes around near points, once they are prepared and unless they overlap."""
+        return None if self._boxes is None else self._boxes.leaves
+
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.
+        """As `product_margin` says."""
+        return product_margin(self._X.shape[1], self.shift[rows], a)
 
-        With `e = 2^-24` a float32 inner product of length p, whatever its order of summation, errs
-        by at most `g |z_i| |z_j| <= g (h_i + h_j)`, `g = (p + 4) e / (1 - (p + 4) e)`, the rounding
-        of z included; one of fewer coordinates errs by less.
-        """
-        e = (self._X.shape[1] + 8) * FLOAT32_ROUNDING
-        g = e / (1 - e) if e < 1 else np.inf
-        return g * self.shift[rows] + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
-
-    def pairs(self, i: IntArray, j: IntArray) -> FloatArray:
+    def pairs(self, i: IntArray, j: IntArray, other: Self | None = None) -> FloatArray:
         """Costs of pairs, from differences in float64; few of few points need no compiled loop."""
-        if self.n <= SMALL and len(i) * self._X.shape[1] < _WORTH_COMPILING:
-            return _squares(self._X[i].astype(np.float64) - self._X[j]) * (0.5 / self.unit)
+        X, Y = self._X, self._X if other is None else other._X
+        if max(len(X), len(Y)) <= SMALL and len(i) * X.shape[1] < _WORTH_COMPILING:
+            return _squares(X[i].astype(np.float64) - Y[j]) * (0.5 / self.unit)
         from sparrot._kernels import pair_costs
 
         cost = np.empty(len(i))
         i, j = (np.asarray(index, np.int32) for index in (i, j))  # one type is compiled once
-        pair_costs(self._X, i, j, 0.5 / self.unit, cost)
+        pair_costs(X, i, Y, j, 0.5 / self.unit, cost)
         return cost
 
     def mean_under(self, weights: FloatArray) -> float:
         """The weighted mean of squared distances from the weighted center: no pairs are needed."""
         w = weights / weights.sum()
-        blocks = range(0, self.n, _BLOCK)
+        cuts = [slice(k, k + ALIGNED) for k in range(0, self.n, ALIGNED)]
         X, center = self._X, self._center
-        offset = sum(w[k : k + _BLOCK] @ (X[k : k + _BLOCK] - center) for k in blocks)
-        center = center + offset
-        squares = (w[k : k + _BLOCK] @ _squares(X[k : k + _BLOCK] - center) for k in blocks)
+        center = center + sum(weighted_sums(center, X[cut], w[cut]) for cut in cuts)
+        squares = [weighted_squares(center, X[cut], w[cut]) for cut in cuts]
         return float(sum(squares)) / self._scale
 
     def diagonal(self) -> FloatArray:
@@ -156,10 +174,7 @@ class PointCost(Cost):
 
     def fingerprint(self) -> str:
         """A digest of the points."""
-        digest = blake2b(f"points {self._X.shape} {self._X.dtype}".encode(), digest_size=16)
-        for k in range(0, self.n, _BLOCK):
-            digest.update(np.ascontiguousarray(self._X[k : k + _BLOCK]).data)
-        return digest.hexdigest()
+        return digest_of(self._X.shape, self._X.dtype, map(digest, in_blocks(self._X)))
 
     def shares(self) -> FloatArray:
         """Squared distances from the center, as shares of their sum."""
@@ -167,10 +182,8 @@ class PointCost(Cost):
 
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit and about the same center."""
-        part = object.__new__(type(self))
-        part.unit, part._center = self.unit, self._center
-        part._hold(self._X[index], self.shift[index], self._z)
-        return part
+        known = self._z.known()
+        return self.part_of(self._X[index], self.shift[index], self._center, self.unit, known)
 
     def rows(self, index: IntArray | slice) -> FloatArray:
         """Costs of some points with all points."""
@@ -203,6 +216,71 @@ class PointCost(Cost):
             C[k : k + _BLOCK] = self.rows(slice(k, k + _BLOCK))
         np.maximum(C, C.T, out=C)
         return C
+
+
+def product_margin(p: int, shift: FloatArray, a: FloatArray) -> FloatArray:
+    """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.
+
+    With `e = 2^-24` a float32 inner product of length p, whatever its order of summation, errs
+    by at most `g |z_i| |z_j| <= g (h_i + h_j)`, `g = (p + 4) e / (1 - (p + 4) e)`, the rounding
+    of z included; one of fewer coordinates errs by less.
+    """
+    e = (p + 8) * FLOAT32_ROUNDING
+    g = e / (1 - e) if e < 1 else np.inf
+    return g * shift + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
+
+
+def in_blocks(X: PointArray) -> Iterator[PointArray]:
+    """Points by so many rows, of which what is summed over all of them is summed first."""
+    return (X[k : k + ALIGNED] for k in range(0, len(X), ALIGNED))
+
+
+def sums(X: PointArray) -> FloatArray:
+    """The sum of some points."""
+    total: FloatArray = X.sum(axis=0, dtype=np.float64)
+    return total
+
+
+def center_of(parts: list[FloatArray], n: int) -> FloatArray:
+    """The mean of n points, from the sums of blocks of them."""
+    center: FloatArray = np.sum(parts, axis=0) / n
+    return center
+
+
+def squares_about(center: FloatArray, X: PointArray) -> FloatArray:
+    """Squared distances from a center."""
+    parts = [_squares(X[k : k + _BLOCK] - center) for k in range(0, len(X), _BLOCK)]
+    return np.concatenate(parts)
+
+
+def weighted_sums(center: FloatArray, X: PointArray, w: FloatArray) -> FloatArray:
+    """The weighted sum of points about a center."""
+    total: FloatArray = w @ (X - center)
+    return total
+
+
+def weighted_squares(center: FloatArray, X: PointArray, w: FloatArray) -> float:
+    """The weighted sum of squared distances from a center."""
+    return float(w @ squares_about(center, X))
+
+
+def leading_coordinates(center: FloatArray, V: FloatArray, X: PointArray) -> FloatArray:
+    """Coordinates along the first directions of V, which the order looks at."""
+    coordinates: FloatArray = (X - center) @ V[:, :DIRECTIONS]
+    return coordinates
+
+
+def digest(X: PointArray) -> bytes:
+    """A digest of a block of points."""
+    return blake2b(np.ascontiguousarray(X).data, digest_size=16).digest()
+
+
+def digest_of(shape: tuple[int, ...], dtype: Any, parts: Iterable[bytes]) -> str:
+    """A digest of points, from those of their blocks."""
+    whole = blake2b(f"points {shape} {dtype}".encode(), digest_size=16)
+    for part in parts:
+        whole.update(part)
+    return whole.hexdigest()
 
 
 def half_squared_distances(Y: PointArray) -> Callable[[PointArray], FloatArray]:
@@ -256,6 +334,20 @@ def _squares(X: FloatArray) -> FloatArray:
     return squares
 
 
+@dataclass(frozen=True, slots=True)
+class Directions:
+    """What is known of the directions of a set of points, and holds for its parts too.
+
+    Attributes
+    ----------
+    leading : principal directions, and the share of the spread that each holds.
+    filter : those that make a good filter; None if all coordinates are as good.
+    """
+
+    leading: tuple[FloatArray, FloatArray]
+    filter: FloatArray | None
+
+
 class Coordinates:
     """The coordinates that tiles are made of, computed when first needed and kept.
 
@@ -266,11 +358,11 @@ class Coordinates:
     ----------
     X : (n, p) points, kept.
     center, scale : what is subtracted, and the square of what is divided by.
-    like : coordinates of a larger set, whose directions are taken.
+    known : directions of a larger set, if there is one.
     """
 
     def __init__(
-        self, X: PointArray, center: FloatArray, scale: float, like: Coordinates | None = None
+        self, X: PointArray, center: FloatArray, scale: float, known: Directions | None = None
     ) -> None:
         self._X = X
         self._center = center
@@ -278,9 +370,13 @@ class Coordinates:
         self._mapped = is_mapped(X)
         self._z: Float32Array | None = None
         self._lock = Lock()
-        self._leading = None if like is None else like.leading()
-        self._filter = None if like is None else like._filter_directions()
-        self._judged = like is not None
+        self._leading = None if known is None else known.leading
+        self._filter = None if known is None else known.filter
+        self._judged = known is not None
+
+    def known(self) -> Directions:
+        """Both kinds of directions."""
+        return Directions(self.leading(), self._filter_directions())
 
     def leading(self) -> tuple[FloatArray, FloatArray]:
         """Leading directions of the points, and the share of the spread that each holds."""

@@ -23,9 +23,10 @@ from scipy.sparse import csr_array, vstack
 
 from sparrot._files import whole_file
 from sparrot._types import FloatArray, IntArray
-from sparrot.datasets._folder import VARIABLE, data_folder, find_data, need_data
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io import open_hdf5, open_npz, read_anndata, read_csr
+
+VARIABLE = "SPARROT_DATA"  # names the folder in which real data is; none comes with the package
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,3 +314,48 @@ def _probabilities(path: Path, names: Any) -> FloatArray:
     with path.open(newline="") as file:
         known = {row[0]: float(row[1]) for row in list(csv.reader(file))[1:]}
     return np.array([known.get(name, np.nan) for name in names])
+
+
+def data_folder() -> Path | None:
+    """The folder that `SPARROT_DATA` names; None if it is not set.
+
+    Raises
+    ------
+    MissingDataError : the variable names a folder that does not exist.
+    """
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    folder = Path(named)
+    if not folder.is_dir():
+        raise MissingDataError(
+            f"{VARIABLE} is {named!r}, which is not a folder", remedy="set it to the data folder"
+        )
+    return folder
+
+
+def find_data(*names: str) -> Path | None:
+    """The first of these files that the data folder has; None if it has none of them.
+
+    Examples
+    --------
+    >>> find_data("no-such-file.npz") is None
+    True
+    """
+    folder = data_folder()
+    if folder is None:
+        return None
+    return next((folder / name for name in names if (folder / name).exists()), None)
+
+
+def need_data(name: str, what: str) -> Path:
+    """A file of the data folder; a `MissingDataError` that names it if it is not there."""
+    path = find_data(name)
+    if path is None:
+        folder = data_folder()
+        lacking = f"{folder} has none" if folder else f"{VARIABLE} names no folder"
+        raise MissingDataError(
+            f"{what} needs the file {name}, but {lacking}",
+            remedy=f"set {VARIABLE} to the folder that has it",
+        )
+    return path

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.datasets._folder import VARIABLE, find_data
+from sparrot.datasets._cells import VARIABLE, find_data
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io import open_npz
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 
+from sparrot.engine._dask import Cluster
 from sparrot.engine._progress import Progress, ProgressCallback, as_progress
 from sparrot.engine._threads import Threads
 from sparrot.errors import NotEnoughMemoryError
@@ -27,6 +28,12 @@ class Run:
     n_jobs : number of threads, as for `Threads`.
     max_memory : bytes that may be taken; what is available if None.
     progress : True for a progress bar, or a function of a `Progress`; None for silence.
+    engine : a `dask.distributed.Client` whose workers compute tiles; threads do if None.
+
+    Attributes
+    ----------
+    threads : those of this machine.
+    tiles : runs a pass over pairs, as `Threads.tiles`.
 
     Examples
     --------
@@ -40,8 +47,11 @@ class Run:
         n_jobs: int | None = None,
         max_memory: float | None = None,
         progress: bool | ProgressCallback | None = None,
+        engine: Any = None,
     ) -> None:
         self.threads = Threads(n_jobs)
+        self._cluster = None if engine is None else Cluster(engine, self.threads)
+        self.tiles = (self._cluster or self.threads).tiles
         self.max_memory = max_memory
         if progress is not None:
             as_progress(progress)  # raises if it cannot be used
@@ -61,6 +71,10 @@ class Run:
     def __exit__(self, *raised: Any) -> None:
         """Take the progress bar away, and stop the threads."""
         self._entered.__exit__(*raised)
+
+    def hold(self, X: Any) -> Any:
+        """Points where tiles are computed: as they are, or in blocks on workers."""
+        return X if self._cluster is None else self._cluster.hold(X)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""

@@ -3,6 +3,10 @@
 The work is cut the same way for any number of threads, each piece is computed by one thread with
 single-threaded BLAS, and results come back in the order of the pieces. So no result depends on
 the number of threads.
+
+A pass over pairs of points is a function of two sides, some rows and some columns, and `tiles` runs
+it for all of them. It must not matter to the function how many rows and columns it gets at once:
+here these are a few rows and all columns.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from numbers import Integral
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
@@ -19,6 +24,7 @@ from typing import Any, TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.errors import InvalidInputError
 
 _BLOCK_ENTRIES = 4_000_000  # of a dense block in work, 32 MB
@@ -38,6 +44,43 @@ def row_blocks(n_rows: int, n_columns: int, least: int = 1) -> list[slice]:
     """
     size = max(least, _BLOCK_ENTRIES // n_columns)
     return [slice(k, min(k + size, n_rows)) for k in range(0, n_rows, size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a tile: some rows of a cost, with numbers for each of them.
+
+    Attributes
+    ----------
+    cost : the cost, of all points or of a block of them.
+    rows : places in it, ascending; a right side has all of them.
+    names : which of all points they are.
+    ceiling, bound : ceilings on their potentials, and these rounded up, where a pass has any.
+    values : further arrays that a pass needs, each with an entry for each row, or None.
+    """
+
+    cost: Any
+    rows: IntArray
+    names: IntArray
+    ceiling: FloatArray | None = None
+    bound: Float32Array | None = None
+    values: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return len(self.rows)
+
+    def part(self, places: Any) -> Side:
+        """Some of the rows."""
+        ceiling, bound, *values = (
+            None if array is None else array[places]
+            for array in (self.ceiling, self.bound, *self.values)
+        )
+        return Side(self.cost, self.rows[places], self.names[places], ceiling, bound, tuple(values))
+
+    def parts(self, size: int) -> list[Side]:
+        """All rows, so many at a time."""
+        return [self.part(slice(k, k + size)) for k in range(0, len(self), size)]
 
 
 @cache
@@ -163,6 +206,31 @@ class Threads:
         if self._pool is None or len(pieces) < 2:
             return map(function, pieces)
         return self._map_ahead(self._pool, function, pieces)
+
+    def tiles(
+        self,
+        function: Callable[[Side, Side], Result],
+        left: Side,
+        right: Side,
+        size: int,
+        finish: Callable[[Side, list[Result]], Any] | None = None,
+        upper: bool = False,
+    ) -> tuple[int, Iterator[Any]]:
+        """Run a pass over the pairs of two sides: the number of its results, and these in order.
+
+        There is one of `function(some rows, some columns)` for each tile; or with `finish` one for
+        each group of rows, `finish(rows, what the function returned for them and each of the groups
+        of columns)`. Tiles have at most `size` rows, or more where that is better. With `upper`
+        both sides are the same, and columns before the rows may be left out.
+        """
+        if left.ceiling is not None:
+            left.cost.prepare()
+            right.cost.prepare()
+        groups = left.parts(size)
+        if finish is None:
+            whole = partial(function, right=right)  # type: ignore[call-arg]
+            return len(groups), self.map(whole, groups)
+        return len(groups), self.map(lambda rows: finish(rows, [function(rows, right)]), groups)
 
     def _map_ahead(
         self,

@@ -292,12 +292,17 @@ def listed_keys(mapping: Any) -> str:
 
 
 def nearest_distances(
-    X: PointArray, k: int, metric: str, n_jobs: int | None = None, among: Any = None
+    X: PointArray,
+    k: int,
+    metric: str,
+    n_jobs: int | None = None,
+    among: Any = None,
+    engine: Any = None,
 ) -> csr_matrix:
     """A `csr_matrix` with the distances to the k nearest others of each point, k in every row.
 
     Zero distances, of duplicates, are stored. `among` is a graph of neighbors: a point that has k
-    or more in it finds its nearest among them.
+    or more in it finds its nearest among them. `engine` is a cluster, as for `sparrot.qot`.
 
     Examples
     --------
@@ -307,7 +312,7 @@ def nearest_distances(
     """
     distance = distance_named(metric)
     if among is None:
-        indices, distances = nearest_others(X, k, distance, n_jobs)
+        indices, distances = nearest_others(X, k, distance, n_jobs, engine)
     else:
         indices, distances = nearest_in(among, X, k, distance, n_jobs)
     return _same_number(indices, distances)

@@ -1,4 +1,4 @@
-"""t-SNE of an affinity, by openTSNE.
+"""t-SNE of an affinity, by openTSNE; and where layouts start, at its leading eigenvectors.
 
 openTSNE accepts only subclasses of its `openTSNE.affinity.Affinities`, and is an optional package
 that is imported when it is used: `SparrotAffinities` has the methods, and `_opentsne_class` makes
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._extras import load_extra
-from sparrot._types import PointArray
+from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
     as_affinity,
     as_array,
@@ -39,11 +39,13 @@ from sparrot.affinity import (
     resume,
 )
 from sparrot.errors import InvalidInputError
-from sparrot.layout._start import spectral_start
+from sparrot.spectral import eigenpairs
 
 _SAMPLE = 500  # new points from which the eps for a perplexity is found
 _REACH = np.log(1e6)  # that eps is sought within this factor of the affinity's own
 _PRECISION = 0.01  # of log eps
+_SPREAD = 1e-4  # standard deviation of a coordinate of a start, as in openTSNE; umap rescales it
+_NOISE = 1e-2  # standard deviation of the noise in it, relative to that
 
 
 def tsne(
@@ -266,3 +268,23 @@ def _unpickled(state: dict[str, Any]) -> Any:
     affinities = object.__new__(_opentsne_class())
     affinities.__dict__.update(state)
     return affinities
+
+
+def spectral_start(W: Any, n_components: int, rng: np.random.Generator) -> FloatArray:
+    """The leading eigenvectors of W after the trivial one, scaled down, with a little noise.
+
+    These are the algebraically largest eigenvalues, as a hollow W may have negative ones of large
+    size. In a graph of several components points may have equal coordinates; the noise separates
+    them.
+
+    Examples
+    --------
+    >>> ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+    >>> spectral_start(ring, 2, np.random.default_rng(0)).shape
+    (6, 2)
+    """
+    k = as_count(n_components, "n_components", W.shape[0] - 2)
+    vectors = eigenpairs(W, k + 1, components="each").vectors[:, 1:]
+    spread = vectors.std(axis=0)
+    start = vectors / np.where(spread > 0, spread, 1.0)
+    return _SPREAD * (start + _NOISE * rng.standard_normal(start.shape))

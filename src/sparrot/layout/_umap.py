@@ -20,7 +20,7 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_affinity, as_array, as_count, as_positive
 from sparrot.errors import InvalidInputError
-from sparrot.layout._start import spectral_start
+from sparrot.layout._tsne import spectral_start
 
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
 _FASTEST = 1e3  # learning rate, far beyond all that are of use

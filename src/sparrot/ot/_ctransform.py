@@ -13,19 +13,28 @@ with weights the j-th term counts :math:`w_j` times.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost
-from sparrot.engine import Run
+from sparrot.engine import Run, Side
 from sparrot.ot._problem import PowerRegularizer, SparseProblem
-from sparrot.ot._screening import TILE_ROWS, Support, Tiles, joined, longest_row, rounded_up
+from sparrot.ot._screening import (
+    TILE_ROWS,
+    Support,
+    as_slice,
+    hits,
+    joined,
+    longest_row,
+    rounded_up,
+)
 
 _FASTER = 8.0  # factor on the step by which a row without any candidate rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
-_WORTH_COMPILING = 1_000_000  # entries of a block
+_WORTH_COMPILING = 500_000  # entries of a block
 _SUPPORT_ROWS = 4096  # rows of a block of a support
 FEW = 2  # with so few neighbors a c-transform is uncertain
 _NEAREST = 4  # its uncertainty is then the spread of this many best scores
@@ -60,7 +69,7 @@ def c_transform(
     reference: Reference,
     near: FloatArray,
     run: Run,
-    report: Callable[[int, int], None] | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[FloatArray, IntArray]:
     """The c-transform of the points `rows`, and how many points each of them rests on.
 
@@ -69,60 +78,108 @@ def c_transform(
     a bound, and the row is looked at once more. In a hollow problem a point is no candidate for
     itself. `report(row groups done, row groups in all)` is called as it goes on.
     """
-    v = np.empty(len(rows))
-    counts = np.zeros(len(rows), np.int64)
-    problem, u = reference.problem, reference.u
-    regularizer = problem.regularizer
-    tiles = Tiles(cost, problem.cost, u)
-
-    def block(start: int, stop: int) -> None:
-        todo, bound, step = (
-            np.arange(start, stop),
-            near[start:stop],
-            regularizer.score(regularizer.mass),
-        )
-        while len(todo):
-            i, j = joined(list(tiles.hits(rows[todo], bound, rounded_up(cost, bound, rows[todo]))))
-            if problem.hollow:
-                other = reference.index[j] != rows[todo][i]
-                i, j = i[other], j[other]
-            order = np.argsort(i, kind="stable")
-            i, j = i[order], j[order]
-            C = cost.pairs(rows[todo][i], reference.index[j])
-            found, counts[todo] = _over_candidates(i, j, C, rows[todo], reference)
-            v[todo] = found
-            low = ~(found <= bound)
-            higher = np.where(
-                np.isfinite(found), found + _ROUNDING * (np.abs(found) + step), bound + step
-            )
-            todo, bound, step = todo[low], higher[low], _FASTER * step
-
-    run.threads.blocks(block, len(rows), TILE_ROWS, report)
+    problem, e, g = reference.problem, reference.e, reference.problem.regularizer
+    floor = None if e is None else problem.floor
+    right = Side(
+        problem.cost,
+        np.arange(problem.n, dtype=np.int32),
+        reference.index,
+        reference.u,
+        rounded_up(problem.cost, reference.u),
+        (problem.weights if floor is None else e,),
+    )
+    of_rows = (None, None) if e is None or floor is None else (floor[rows], e[rows])
+    candidates = partial(_candidates, hollow=problem.hollow)
+    v, counts = np.empty(len(rows)), np.zeros(len(rows), np.int64)
+    left = Side(cost, rows, rows, near, rounded_up(cost, near, rows), of_rows)
+    todo, step = np.arange(len(rows)), g.score(g.mass)
+    while len(todo):
+        finish = partial(_over_candidates, regularizer=g)
+        total, parts = run.tiles(candidates, left, right, TILE_ROWS, finish)
+        found = []
+        for done, part in enumerate(parts, start=1):
+            found.append(part)
+            report(done, total)
+        v[todo], counts[todo] = (np.concatenate(part) for part in zip(*found, strict=True))
+        low = ~(v[todo] <= near)
+        again, bound, left, todo = v[todo][low], near[low], left.part(low), todo[low]
+        rounded = again + _ROUNDING * (np.abs(again) + step)
+        near = np.where(np.isfinite(again), rounded, bound + step)
+        left = replace(left, ceiling=near, bound=rounded_up(cost, near, left.names))
+        step *= _FASTER
     return v, counts
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs that the transforms of some rows are over, sorted by rows.
+
+    Attributes
+    ----------
+    i : the place of the row.
+    cost : the cost of the pair.
+    u : the potential of the column.
+    number : what a column may have besides: its weight, or the multiplier of its floor.
+    """
+
+    i: IntArray
+    cost: FloatArray
+    u: FloatArray
+    number: FloatArray | None
+
+    def at(self, places: IntArray) -> Candidates:
+        """Some of them."""
+        number = None if self.number is None else self.number[places]
+        return Candidates(self.i[places], self.cost[places], self.u[places], number)
+
+    @staticmethod
+    def joined(parts: list[Candidates]) -> Candidates:
+        """Those of several groups of columns."""
+        if len(parts) == 1:
+            return parts[0]
+        i, cost, u = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("i", "cost", "u")
+        )
+        numbers = [part.number for part in parts if part.number is not None]
+        number = np.concatenate(numbers) if numbers else None
+        return Candidates(i, cost, u, number).at(np.argsort(i, kind="stable"))
+
+
+def _candidates(left: Side, right: Side, hollow: bool) -> Candidates:
+    """The pairs with `near_i + u_j > C_ij`."""
+    i, j = joined(list(hits(left, right)))
+    if hollow:
+        others = left.names[i] != right.names[j]
+        i, j = i[others], j[others]
+    C = left.cost.pairs(left.rows[i], j, right.cost)
+    u, number = right.ceiling[j], right.values[0]  # type: ignore[index]
+    # Rounding in float32 must not decide on what is summed, nor tiles on the order.
+    places = np.flatnonzero(left.ceiling[i] + u > C)  # type: ignore[index]
+    places = places[np.argsort(i[places], kind="stable")]
+    return Candidates(i, C, u, None if number is None else number[j]).at(places)
+
+
 def _over_candidates(
-    i: IntArray, j: IntArray, C: FloatArray, rows: IntArray, reference: Reference
+    left: Side, found: list[Candidates], regularizer: PowerRegularizer
 ) -> tuple[FloatArray, IntArray]:
-    """The transforms of rows over pairs that are sorted by row; infinite where there is none."""
+    """The transforms of rows over their candidates, and counts; infinite where there is none."""
     from sparrot._kernels import c_transform_support, floor_transform_rows
 
-    problem, u, e = reference.problem, reference.u, reference.e
-    g = problem.regularizer
-    n = len(rows)
-    v = np.empty(n)
-    indptr = np.searchsorted(i, np.arange(n + 1))
-    each = np.arange(n, dtype=np.int32)
-    if problem.weights is not None:
-        _weighted_support(indptr, j, C, u, problem.weights, g.mass, each, v)
-    elif problem.floor is None or e is None:
-        s = np.empty(longest_row(indptr, each))
-        c_transform_support(indptr, j, C, u, g.mass, g.factor, g.power, each, s, v)
+    pairs = Candidates.joined(found)
+    i, C, u, number = pairs.i, pairs.cost, pairs.u, pairs.number
+    g, n = regularizer, len(left)
+    v, each = np.empty(n), np.arange(n, dtype=np.int32)
+    indptr, own = np.searchsorted(i, np.arange(n + 1)), np.arange(len(i), dtype=np.int32)
+    floor, e = left.values
+    if floor is not None:
+        f, (s, c) = np.empty(n), np.empty((2, longest_row(indptr, each)))
+        floor_transform_rows(indptr, own, C, u, number, g.mass, floor, e, 1e-12, each, s, c, v, f)
+    elif number is not None:
+        _weighted_support(indptr, own, C, u, number, g.mass, each, v)
     else:
-        k, f = problem.floor[rows], np.empty(n)
-        s, c = np.empty((2, longest_row(indptr, each)))
-        floor_transform_rows(indptr, j, C, u, e, g.mass, k, e[rows], 1e-12, each, s, c, v, f)
-    return v, np.bincount(i[v[i] + u[j] - C > 0], minlength=n)
+        s = np.empty(longest_row(indptr, each))
+        c_transform_support(indptr, own, C, u, g.mass, g.factor, g.power, each, s, v)
+    return v, np.bincount(i[v[i] + u - C > 0], minlength=n)
 
 
 def c_transform_over(
@@ -185,30 +242,44 @@ def rough_c_transform(
 
     Also the spread of the scores of the nearest points, for rows of few neighbors (else zero).
     """
-    n, m = cost.n, reference.problem.n
-    regularizer = reference.problem.regularizer
-    v = np.empty(n)
-    counts = np.empty(n, np.int64)
-    spread = np.zeros(n)
-    b = reference.u - reference.problem.cost.shift
-    place = np.minimum(np.searchsorted(reference.index, np.arange(n)), m - 1)
-    own = reference.index[place] == np.arange(n)
-    most = min(_NEAREST, m - 1)
+    n, problem = cost.n, reference.problem
+    m = problem.n
+    every: IntArray = np.arange(n, dtype=np.int32)
+    place = np.minimum(np.searchsorted(reference.index, every), m - 1)
+    twin = np.where(reference.index[place] == every, place, -1)
+    size = 1 << (int(2 * _WORTH_COMPILING // m).bit_length() - 1)  # a power of two
+    _, parts = run.tiles(
+        partial(_rough_rows, size=size, regularizer=problem.regularizer),
+        Side(cost, every, every, values=(twin,)),
+        Side(problem.cost, every[:m], reference.index, values=(reference.u, problem.weights)),
+        size,
+    )
+    v, counts, spread = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return v + cost.shift, counts, spread
 
-    def block(start: int, stop: int) -> None:
-        G: Float32Array = np.empty((stop - start, m), np.float32)
-        cost.products(slice(start, stop), reference.problem.cost, slice(None), G)
+
+def _rough_rows(
+    left: Side, right: Side, size: int, regularizer: PowerRegularizer
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """The transforms of some rows, less their shifts; always of as many at once."""
+    u, weights = right.values
+    m, b = len(right), u - right.cost.shift
+    most = min(_NEAREST, m - 1)
+    v, counts, spread = np.empty(len(left)), np.empty(len(left), np.int64), np.zeros(len(left))
+    for start in range(0, len(left), size):
+        rows = slice(start, min(start + size, len(left)))
+        G: Float32Array = np.empty((rows.stop - start, m), np.float32)
+        left.cost.products(as_slice(left.rows[rows]), right.cost, slice(None), G)
         S = G + b
-        twin = np.flatnonzero(own[start:stop])
-        S[twin, place[start:stop][twin]] = -np.inf
-        v[start:stop] = transform_scores(S, regularizer, weights=reference.problem.weights)
-        counts[start:stop] = (S + v[start:stop, None] > 0).sum(axis=1)
-        few = np.flatnonzero(counts[start:stop] <= FEW)
+        twin = left.values[0][rows]
+        own = np.flatnonzero(twin >= 0)
+        S[own, twin[own]] = -np.inf
+        v[rows] = transform_scores(S, regularizer, weights=weights)
+        counts[rows] = (S + v[rows, None] > 0).sum(axis=1)
+        few = np.flatnonzero(counts[rows] <= FEW)
         nearest = np.partition(S[few], -most, axis=1)[:, -most:]
         spread[start + few] = nearest.max(axis=1) - nearest.min(axis=1)
-
-    run.threads.blocks(block, n, _WORTH_COMPILING // m + 1)
-    return v + cost.shift, counts, spread
+    return v, counts, spread
 
 
 def transform_scores(

@@ -18,13 +18,14 @@ from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray
 from sparrot.cost import LEAF, Cost
-from sparrot.engine import Run
+from sparrot.engine import Run, Side
 
 PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 TILE_ROWS = 2 * LEAF  # rows of a tile, at most,
 _TILE_COLUMNS = 1024  # and its columns: 2 MB of float32
 _NEARLY_ALL = 0.85  # share of columns from which on all are taken
 _ROOM = 1 << 14  # hits that a tile has room for at first
+_SCRATCH = local()
 _WAITING = 1 << 20  # pairs that wait for their exact costs, at most, besides those of a tile
 
 
@@ -111,103 +112,94 @@ def screen(
 ) -> Pairs:
     """The pairs `i < j` of S(r); with `rows` (ascending), only those that touch one of the rows.
 
-    `report(row groups done, row groups in all, pairs found)` is called as the pass goes on, and may
-    raise.
+    `report(tiles done, tiles in all, pairs found)` is called as the pass goes on, and may raise.
     """
-    every = rows is None
-    left: IntArray = np.arange(cost.n, dtype=np.int32) if rows is None else rows
-    among = np.zeros(cost.n, bool)
-    among[left] = True
-    tiles = Tiles(cost, cost, r)
-
-    def exact(waiting: list[tuple[IntArray, IntArray]]) -> Pairs:
-        i, j = joined(waiting)
-        keep = (i < j) | ((i > j) & ~among[j])  # a pair of two rows is met twice: take it once
-        i, j = i[keep], j[keep]
-        pairs = Pairs(np.minimum(i, j), np.maximum(i, j), cost.pairs(i, j))
-        return pairs.where(pairs.below(r))
-
-    def one_group(group: IntArray) -> Pairs:
-        found: list[Pairs] = []
-        waiting: list[tuple[IntArray, IntArray]] = []
-        n_waiting = 0
-        first = int(group[0]) // LEAF * LEAF if every else 0
-        for i, j in tiles.hits(group, r[group], tiles.bound[group], first):
-            waiting.append((group[i], j))
-            n_waiting += len(i)
-            if n_waiting > _WAITING:
-                found.append(exact(waiting))
-                waiting, n_waiting = [], 0
-        return Pairs.join([*found, exact(waiting)])
-
-    groups = [left[k : k + TILE_ROWS] for k in range(0, len(left), TILE_ROWS)]
-    found: list[Pairs] = []
+    every: IntArray = np.arange(cost.n, dtype=np.int32)
+    among = None
+    if rows is not None:
+        among = np.zeros(cost.n, bool)
+        among[rows] = True
+    right = Side(cost, every, every, r, rounded_up(cost, r), (among,))
+    left = right if rows is None else right.part(rows)
+    total, tiles = run.tiles(_pairs_of_tile, left, right, TILE_ROWS, upper=rows is None)
+    none = np.zeros(0, np.int32)
+    found = [Pairs(none, none, np.zeros(0))]
     n_found = 0
-    for done, pairs in enumerate(run.threads.map(one_group, groups), start=1):
+    for done, pairs in enumerate(tiles, start=1):
         found.append(pairs)
         n_found += len(pairs)
-        report(done, len(groups), n_found)
-    return Pairs.join(found) if found else exact([])
+        report(done, total, n_found)
+    return Pairs.join(found)
 
 
-def joined(hits: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+def _pairs_of_tile(left: Side, right: Side) -> Pairs:
+    """The pairs of S(r) between some rows and some columns, each pair of two rows once."""
+    among = right.values[0]
+    found: list[Pairs] = []
+    waiting: list[tuple[IntArray, IntArray]] = []
+    n_waiting = 0
+
+    def exact() -> Pairs:
+        i, j = joined(waiting)
+        x, y = left.names[i], right.names[j]
+        keep = x < y if among is None else (x < y) | ((x > y) & ~among[j])
+        i, j, x, y = i[keep], j[keep], x[keep], y[keep]
+        C = left.cost.pairs(left.rows[i], j, right.cost)
+        below = C < left.ceiling[i] + right.ceiling[j]  # type: ignore[index]
+        return Pairs(np.minimum(x, y), np.maximum(x, y), C).where(below)
+
+    for i, j in hits(left, right, upper=among is None):
+        waiting.append((i, j))
+        n_waiting += len(i)
+        if n_waiting > _WAITING:
+            found.append(exact())
+            waiting, n_waiting = [], 0
+    return Pairs.join([*found, exact()])
+
+
+def joined(parts: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
     """Several lists of pairs as one."""
     none = np.zeros(0, np.int32)
     i, j = (
-        np.concatenate([none, *side]) for side in (zip(*hits, strict=True) if hits else ((), ()))
+        np.concatenate([none, *side]) for side in (zip(*parts, strict=True) if parts else ((), ()))
     )
     return i, j
 
 
-class Tiles:
-    """The float32 filter: rows of one cost with ceilings, against points of a part with theirs.
+def hits(left: Side, right: Side, upper: bool = False) -> Iterator[tuple[IntArray, IntArray]]:
+    """The pairs that may have `r_i + r_j > C_ij`, by float32: their places on both sides.
 
-    Parameters
-    ----------
-    cost : the cost that rows are taken from.
-    other : the same, or a part of it made by `take`.
-    u : ceilings of the points of `other`.
-
-    Attributes
-    ----------
-    bound : these ceilings, rounded up.
+    Columns of a row come in ascending order. With `upper` some that are before the row are missing.
     """
-
-    def __init__(self, cost: Cost, other: Cost, u: FloatArray) -> None:
-        self._cost = cost
-        self._other = other
-        self._u = u
-        cost.prepare()
-        other.prepare()
-        self.bound = rounded_up(other, u)
-        self._scratch = local()
-
-    def hits(
-        self, rows: IntArray, r: FloatArray, bound: Float32Array, first: int = 0
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """The pairs that may have `r_i + u_j > C_ij`, tile by tile: places in `rows`, and columns.
-
-        `r` is one number for each of the rows, `bound` the same rounded up; columns are from
-        `first` on.
-        """
-        columns = self._cost.within(rows, r, self._other, self._u, first)
-        if len(columns) > _NEARLY_ALL * (self._other.n - first):  # what is in a row needs no copy
-            columns = np.arange(first, self._other.n, dtype=np.int32)
+    assert left.ceiling is not None
+    assert left.bound is not None
+    assert right.bound is not None
+    room = _room()
+    for start in range(0, len(left), TILE_ROWS):
+        group = slice(start, start + TILE_ROWS)
+        rows, r, t = left.rows[group], left.ceiling[group], -left.bound[group]
+        first = max(0, int(left.names[start] - right.names[0])) // LEAF * LEAF if upper else 0
+        columns = left.cost.within(rows, r, right.cost, right.ceiling, first)
+        if len(columns) > _NEARLY_ALL * (len(right) - first):  # what is in a row needs no copy
+            columns = right.rows[first:]
         for k in range(0, len(columns), _TILE_COLUMNS):
             tile = as_slice(columns[k : k + _TILE_COLUMNS])
-            b = self.bound[tile]
-            G = self._room_for(len(rows), len(b))
-            self._cost.bounds(as_slice(rows), self._other, tile, G)
-            i, j = list_hits(G, b, -bound)
-            yield i, j + np.int32(tile.start) if isinstance(tile, slice) else tile[j]
+            b = right.bound[tile]
+            G = room[: len(rows) * len(b)].reshape(len(rows), len(b))
+            left.cost.bounds(as_slice(rows), right.cost, tile, G)
+            i, j = list_hits(G, b, t)
+            yield (
+                i + np.int32(start),
+                j + np.int32(tile.start) if isinstance(tile, slice) else tile[j],
+            )
 
-    def _room_for(self, rows: int, columns: int) -> Float32Array:
-        """An array of the thread's own, used again for tile after tile: fresh memory is slow."""
-        size = rows * columns
-        held: Float32Array | None = getattr(self._scratch, "held", None)
-        if held is None or len(held) < size:
-            held = self._scratch.held = np.empty(max(size, TILE_ROWS * _TILE_COLUMNS), np.float32)
-        return held[:size].reshape(rows, columns)
+
+def _room() -> Float32Array:
+    """Room for a tile, the thread's own and used again and again: fresh memory is slow."""
+    room: Float32Array | None = getattr(_SCRATCH, "room", None)
+    if room is None or len(room) < TILE_ROWS * _TILE_COLUMNS:
+        room = _SCRATCH.room = np.empty(TILE_ROWS * _TILE_COLUMNS, np.float32)
+    return room
 
 
 def rounded_up(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) -> Float32Array:

@@ -31,8 +31,7 @@ from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot.affinity import Affinity, eot, gaussian, knn, perplexity, qot
 from sparrot.datasets import Cells
-from sparrot.datasets._cells import load_marrow_cd34
-from sparrot.datasets._folder import data_folder
+from sparrot.datasets._cells import data_folder, load_marrow_cd34
 from sparrot.layout import tsne_affinities
 from sparrot.metrics import batch_mixing
 from sparrot.paper._clusters import PIXELS, spectrum

@@ -25,8 +25,7 @@ from scipy.stats import rankdata, spearmanr
 from sparrot._types import FloatArray
 from sparrot.affinity import perplexity
 from sparrot.datasets import Cells, load_arabidopsis_root, load_dentate_gyrus
-from sparrot.datasets._cells import load_marrow_cd34
-from sparrot.datasets._folder import VARIABLE, data_folder
+from sparrot.datasets._cells import VARIABLE, data_folder, load_marrow_cd34
 from sparrot.errors import MissingDataError
 from sparrot.paper._clusters import image_by_label, spectrum, with_perplexity_moments
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless

@@ -120,9 +120,9 @@ def neighbors(
         graph, for which scanpy's tools know only the default names.
     copy : return a changed copy, in memory, instead of changing adata.
     **options : passed on to `sparrot.qot`, `sparrot.eot` or `sparrot.tsallis`: `tol`, `n_jobs`,
-        `drop`, ... `hollow` stays True: a graph of scanpy has a zero diagonal. With `neighbors`
-        (and `search="approximate"`) the distances are to the nearest among these, where they are
-        enough.
+        `drop`, `engine` (a Dask cluster, for QOT), ... `hollow` stays True: a graph of scanpy has a
+        zero diagonal. With `neighbors` (and `search="approximate"`) the distances are to the
+        nearest among these, where they are enough.
 
     Returns
     -------
@@ -460,8 +460,8 @@ def _build_graph(
         arguments = arguments | {"neighbors": search}
     affinity = KINDS[kind].function(cells.X, **arguments)
     X = cells.X if cells.D is None else cells.D
-    n_jobs = arguments.get("n_jobs")
-    return affinity, nearest_distances(X, k, cells.cost, n_jobs, search.graph)
+    n_jobs, engine = arguments.get("n_jobs"), arguments.get("engine")
+    return affinity, nearest_distances(X, k, cells.cost, n_jobs, search.graph, engine)
 
 
 class _KeptSearch:

@@ -1,0 +1,149 @@
+"""Exact QOT on a Dask cluster of this machine, against threads: time, traffic, tasks, memory.
+
+Two worker processes of one thread each against two threads; the scheduler is in the process of the
+client. Bytes are all that go over the loopback interface meanwhile; memory is the peak of a
+process, with the interpreter and its packages. Compilation and import are not counted.
+
+    python benchmarks/cluster.py                  # the table of docs/benchmarks.md
+    python benchmarks/cluster.py --sizes 25000,50000,100000   # branches only: for a cost model
+    python benchmarks/cluster.py --tight          # workers held to less memory than the points need
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+import warnings
+from collections import Counter
+from hashlib import blake2b
+from pathlib import Path
+
+import distributed
+import numpy as np
+import psutil
+from _measure import in_own_process
+from scale import branches
+
+import sparrot
+from sparrot.engine import peak_memory
+
+PERPLEXITY = 30
+
+
+def like_mnist(n: int = 70_000, d: int = 50) -> np.ndarray:
+    """Ten clusters of differing shapes with a spectrum like that of images of digits."""
+    rng = np.random.default_rng(0)
+    scales = np.arange(1, d + 1) ** -0.7
+    centers = 2 * rng.standard_normal((10, d)) * scales
+    shapes = rng.standard_normal((10, d, d)) * scales / np.sqrt(d)
+    labels = rng.integers(10, size=n)
+    X = centers[labels] + 0.3 * rng.standard_normal((n, d)) * scales
+    for k in range(10):
+        rows = labels == k
+        X[rows] += rng.standard_normal((rows.sum(), d)) @ shapes[k] * 2
+    return X.astype(np.float32)
+
+
+SETS = {"like-mnist": like_mnist, "branches": branches}
+
+
+class Tasks(distributed.SchedulerPlugin):
+    """Counts the tasks that were done, by name."""
+
+    def __init__(self) -> None:
+        self.done: Counter[str] = Counter()
+
+    def transition(self, key, start, finish, *args, **kwargs) -> None:
+        if start == "processing" and finish == "memory":
+            self.done["-".join(str(key).split("-")[1:-1])] += 1
+
+
+def digest(a: sparrot.Affinity) -> str:
+    return blake2b(a.matrix.data.tobytes() + a.matrix.indices.tobytes()).hexdigest()
+
+
+def by_threads(name: str, n: int) -> dict:
+    X = SETS[name](n)
+    sparrot.qot(X[:5000], perplexity=PERPLEXITY)
+    start = time.perf_counter()
+    a = sparrot.qot(X, perplexity=PERPLEXITY, n_jobs=2)
+    return {
+        "seconds": time.perf_counter() - start,
+        "client MB": peak_memory() / 1e6,
+        "neighbors": a.mean_neighbors,
+        "digest": digest(a),
+    }
+
+
+def by_workers(name: str, n: int, memory_limit: str | None = None, as_file: bool = False) -> dict:
+    X = SETS[name](n)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            memory_limit=memory_limit or "auto",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        sparrot.qot(X[:9000], perplexity=PERPLEXITY, engine=client)  # compiles
+        points = X
+        if as_file:
+            points = Path(folder) / "points.npy"
+            np.save(points, X)
+        size = X.nbytes
+        del X
+        tasks = Tasks()
+        cluster.scheduler.add_plugin(tasks)
+        sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+        start = time.perf_counter()
+        a = sparrot.qot(points, perplexity=PERPLEXITY, engine=client)
+        return {
+            "seconds": time.perf_counter() - start,
+            "points MB": size / 1e6,
+            "sent MB": (psutil.net_io_counters(pernic=True)["lo"].bytes_sent - sent) / 1e6,
+            "tasks": tasks.done.total(),
+            "by name": dict(tasks.done),
+            "client MB": peak_memory() / 1e6,
+            "worker MB": max(client.run(peak_memory).values()) / 1e6,
+            "neighbors": a.mean_neighbors,
+            "digest": digest(a),
+        }
+
+
+def shown(what: str, found: dict) -> None:
+    numbers = ", ".join(
+        f"{key} {value:,.1f}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in found.items()
+        if key != "digest"
+    )
+    print(f"{what}: {numbers}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="")
+    parser.add_argument("--tight", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.sizes:
+        for n in map(int, options.sizes.split(",")):
+            shown(f"branches {n:,}, two workers", in_own_process(by_workers, "branches", n))
+        return
+    if options.tight:
+        found = in_own_process(by_workers, "branches", 2_000_000, "350MB", True)
+        shown("branches 2,000,000 in a file, workers of 350 MB", found)
+        return
+    for name, n in (("like-mnist", 70_000), ("branches", 200_000)):
+        threads = in_own_process(by_threads, name, n)
+        workers = in_own_process(by_workers, name, n)
+        shown(f"{name} {n:,}, two threads", threads)
+        shown(f"{name} {n:,}, two workers", workers)
+        same = "the same bits" if workers["digest"] == threads["digest"] else "OTHER BITS"
+        print(f"ratio {workers['seconds'] / threads['seconds']:.2f}, {same}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Squared Euclidean costs of points that are in blocks on the workers of a cluster.
+
+The same numbers as `PointCost`, to the last bit: what is summed over all points is summed over the
+same blocks, and each block is a `PointCost` between its points. The client has a few numbers for
+each point, and none of the points.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+
+from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
+from sparrot.cost._base import Cost
+from sparrot.cost._boxes import is_worth_ordering, spatial_order
+from sparrot.cost._points import (
+    Coordinates,
+    Directions,
+    PointCost,
+    center_of,
+    digest,
+    digest_of,
+    leading_coordinates,
+    product_margin,
+    squares_about,
+    sums,
+    weighted_squares,
+    weighted_sums,
+)
+from sparrot.engine import ALIGNED, Block, Rows
+from sparrot.errors import InvalidInputError, counted
+
+
+class BlockedPoints(Cost):
+    """Half the squared distance between points on the workers, in units of its mean.
+
+    Parameters
+    ----------
+    X : the points.
+    """
+
+    is_squared_euclidean = True
+
+    def __init__(self, X: Rows) -> None:
+        total = X.each("sums", sums)
+        _require_finite(X, total)
+        self._center = center_of(total, len(X))
+        squares = np.concatenate(X.each("squares", partial(squares_about, self._center)))
+        self.unit = float(squares.mean())
+        self._hold(X, squares / (2 * self._scale), None)
+
+    def _hold(self, X: Rows, shift: FloatArray, known: Directions | None) -> None:
+        self.n, self.shift = len(X), shift
+        self._X = X
+        self._z = Coordinates(X, self._center, self._scale, known)  # type: ignore[arg-type]
+        self._blocks: list[Block] | None = None
+        self._gathered: PointCost | None = None
+
+    @property
+    def _scale(self) -> float:
+        return self.unit if self.unit > 0 else 1.0
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks, sent to the workers when they are first needed."""
+        if self._blocks is None:
+            known = self._z.known()
+            cluster, cuts = self._X.cluster, self._X.blocks()
+            futures = [
+                self._X.submit(
+                    "points", _make_block, cut, self.shift[cut], self._center, self.unit, known
+                )
+                for cut in cuts
+            ]
+            leaves = [None] * len(cuts)
+            if is_worth_ordering(known.leading[1]):
+                pieces = [("leaves", PointCost.leaves, future) for future in futures]
+                leaves = list(cluster.ordered(cluster.submit, pieces))
+            self._blocks = [
+                Block(cut.start, cut.stop, future, some)
+                for cut, future, some in zip(cuts, futures, leaves, strict=True)
+            ]
+        return self._blocks
+
+    def order(self) -> IntArray | None:
+        """A permutation that puts near points next to each other; None where it would not help."""
+        V, shares = self._z.leading()
+        if not is_worth_ordering(shares):
+            return None
+        coordinates = partial(leading_coordinates, self._center, V)
+        return spatial_order(np.concatenate(self._X.each("order", coordinates)))
+
+    def take(self, index: IntArray) -> Any:
+        """The cost between some of the points; of few of them a `PointCost` of the client."""
+        known, shift = self._z.known(), self.shift[index]
+        X = self._X.take(index)
+        if len(X) <= self._X.block:
+            points = X[np.arange(len(X))]
+            return PointCost.part_of(points, shift, self._center, self.unit, known)
+        part = object.__new__(type(self))
+        part.unit, part._center = self.unit, self._center
+        part._hold(X, shift, known)
+        return part
+
+    def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
+        """As that of a `PointCost`."""
+        return product_margin(self._X.shape[1], self.shift[rows], a)
+
+    def pairs(self, i: IntArray, j: IntArray, other: Self | None = None) -> FloatArray:
+        """Costs of pairs, by tasks for two blocks each."""
+        assert other is None
+        starts = np.array([block.start for block in self.blocks])
+        a, b = (np.searchsorted(starts, index, side="right") - 1 for index in (i, j))
+        order = np.lexsort((b, a))
+        key = (a * len(starts) + b)[order]
+        groups = np.split(order, 1 + np.flatnonzero(key[1:] != key[:-1])) if len(i) else []
+        cluster, out = self._X.cluster, np.empty(len(i))
+        pieces = [
+            (
+                "pairs", PointCost.pairs, self.blocks[a[g[0]]].future, i[g] - starts[a[g[0]]],
+                j[g] - starts[b[g[0]]], self.blocks[b[g[0]]].future,
+            )
+            for g in groups
+        ]  # fmt: skip
+        for group, costs in zip(groups, cluster.ordered(cluster.submit, pieces), strict=True):
+            out[group] = costs
+        return out
+
+    def mean_under(self, weights: FloatArray) -> float:
+        """The weighted mean of squared distances from the weighted center."""
+        w = weights / weights.sum()
+        center = self._center + sum(self._X.each("sums", partial(weighted_sums, self._center), w))
+        squares = self._X.each("squares", partial(weighted_squares, center), w)
+        return float(sum(squares)) / self._scale
+
+    def diagonal(self) -> FloatArray:
+        """Zeros."""
+        return np.zeros(self.n)
+
+    def fingerprint(self) -> str:
+        """A digest of the points: the same as of points that are elsewhere."""
+        return digest_of(self._X.shape, self._X.dtype, self._X.each("digest", digest))
+
+    def shares(self) -> FloatArray:
+        """Squared distances from the center, as shares of their sum."""
+        return self.shift / self.shift.sum()
+
+    def n_products(self) -> float:
+        """Multiplications in a pass over all pairs."""
+        return float(self.n) ** 2 * self._X.shape[1]
+
+    def duplicates(self) -> str:
+        """How many points equal an earlier one, in words; "" if none do."""
+        digests = np.concatenate(self._X.each("digests", _row_digests))
+        n_equal = self.n - len(np.unique(digests))
+        are = "is a duplicate of another" if n_equal == 1 else "are duplicates of others"
+        return f"{n_equal} of {self.n} points {are}" if n_equal else ""
+
+    def products(
+        self, rows: IntArray | slice, other: Any, columns: IntArray | slice, out: Float32Array
+    ) -> None:
+        """By all points, brought to the client; passes over pairs do not need it."""
+        self._brought().products(rows, other._brought(), columns, out)
+
+    def rows(self, index: IntArray | slice) -> FloatArray:
+        """By all points, brought to the client, as where n x n costs fit there."""
+        return self._brought().rows(index)
+
+    def dense(self) -> FloatArray:
+        """By all points, brought to the client, where n x n costs are to fit."""
+        return self._brought().dense()
+
+    def _brought(self) -> PointCost:
+        if self._gathered is None:
+            points, known = self._X[np.arange(self.n)], self._z.known()
+            self._gathered = PointCost.part_of(points, self.shift, self._center, self.unit, known)
+        return self._gathered
+
+
+def _make_block(
+    X: PointArray, shift: FloatArray, center: FloatArray, unit: float, known: Directions
+) -> PointCost:
+    """A block, ready for tiles."""
+    block = PointCost.part_of(X, shift, center, unit, known)
+    block.prepare()
+    return block
+
+
+def _require_finite(X: Rows, total: list[FloatArray]) -> None:
+    """Raise if an entry is not a number; sums that overflow are for others to refuse."""
+    if np.isfinite(total).all():
+        return
+    bad = [(k, *where) for k, where in enumerate(X.each("finite", _first_bad)) if where[0]]
+    if bad:
+        k, _, i, j, value = bad[0]
+        count = counted(sum(n for _, n, *_ in bad), "non-finite entry", "non-finite entries")
+        raise InvalidInputError(
+            f"contains {'NaN' if np.isnan(value) else 'inf'} at row {k * ALIGNED + i}, column {j} "
+            f"({count} in all)",
+            parameter="X",
+            value=value,
+            remedy="drop or impute them",
+        )
+
+
+def _first_bad(X: PointArray) -> tuple[int, int, int, float]:
+    """How many entries are not finite, and where and what the first is."""
+    bad = np.argwhere(~np.isfinite(X))
+    if not len(bad):
+        return 0, 0, 0, 0.0
+    i, j = bad[0]
+    return len(bad), int(i), int(j), float(X[i, j])
+
+
+def _row_digests(X: PointArray) -> list[int]:
+    """A number for each row, the same for equal rows."""
+    rows = X + 0.0  # of both zeros one is left
+    return [int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest()) for row in rows]

@@ -1,0 +1,680 @@
+"""Tiles on the workers of a Dask cluster.
+
+`Cluster` is the second home of a pass, beside `Threads`: it has the same `tiles`, and nothing above
+this room knows in which of the two a pass runs. The points stay in blocks of rows on the workers,
+as `Rows`; a cost over them (`sparrot.cost.BlockedPoints`) has a block of itself for each. What is
+small, such as the part of the points that the first potentials come from, stays with the client,
+and so do the support and Newton on it.
+
+A pass is cut into tiles of two blocks, so that no worker needs all points. A task gets two blocks,
+the vectors that belong to their rows, and a function of two `Side`s; it returns what the function
+returns, or leaves it on the workers for a task that finishes a block of rows. Tiles that boxes rule
+out are never sent.
+
+The same bits as threads give come out for any number of workers. Float32 is a filter whose
+survivors are decided on in float64, by costs that depend on the two points alone; so it does not
+matter how tiles are cut. Where a float32 number itself counts, as in the first rough potentials,
+and where blocks are summed up, the rows are cut at the same places as by threads. Results are taken
+in the order of the tiles, however they come in.
+
+A few tasks for each thread of the workers are in flight, no more: neither the scheduler nor the
+client has to hold what nobody has asked for yet. All that a task needs is either with the scheduler
+or can be computed again, so that a worker that dies takes nothing with it. A worker that comes late
+gets its share of the next tasks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from mmap import mmap
+from pathlib import Path
+from time import monotonic
+from typing import Any, Self, TypeVar
+from uuid import uuid4
+
+import numpy as np
+
+from sparrot._extras import load_extra
+from sparrot._types import FloatArray, IntArray, PointArray
+from sparrot.engine._threads import Side, Threads
+from sparrot.errors import ClusterError, InvalidInputError, NotEnoughMemoryError
+
+ALIGNED = 4096  # rows: blocks are multiples of it, so that sums are made of the same pieces
+_BLOCKS = 32  # that points are cut into, unless blocks were too large or too small
+_LARGEST, _BLOCK_BYTES = 16 * ALIGNED, 32e6  # rows of a block, and bytes unless it is the smallest
+_COPIES = 8  # of a block that a tile may need, all that is computed of it counted
+_AHEAD = 3  # tasks in flight for each thread of a worker
+_LOOK_AGAIN = 1.0  # seconds until threads are counted anew
+_LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a cost on the workers.
+
+    Attributes
+    ----------
+    start, stop : its rows.
+    future : the cost between them.
+    leaves : boxes around them, by which tiles are ruled out; None if there are none.
+    """
+
+    start: int
+    stop: int
+    future: Any
+    leaves: Any
+
+
+class Cluster:
+    """The workers of a Dask cluster, and the threads of the client.
+
+    Parameters
+    ----------
+    client : a `dask.distributed.Client`.
+    threads : those of the client, for what is not worth sending.
+    """
+
+    def __init__(self, client: Any, threads: Threads) -> None:
+        self._client = as_client(client)
+        self.threads = threads
+        self._n_threads, self._counted_at = 1, -np.inf
+
+    def hold(self, X: Any) -> Any:
+        """Points for the workers; few points come to the client, for its threads.
+
+        X is an array, a Dask array, or the path of a .npy file or a .zarr folder that the workers
+        can read; an array that is mapped from a whole .npy file is read by them as well.
+        """
+        rows = self._rows(X)
+        if len(rows) <= rows.block:
+            return rows[np.arange(len(rows))]
+        self._require_memory(rows)
+        return rows
+
+    def _rows(self, X: Any) -> Rows:
+        """The rows, wherever they are."""
+        path = X if isinstance(X, Path) else mapped_file(X)
+        if path is not None and path.suffix not in (".npy", ".zarr"):
+            raise InvalidInputError(
+                f"is the file {str(path)!r}, and workers read .npy files and .zarr folders",
+                parameter="X",
+                value=path,
+                remedy="save the points by {numpy.save}",
+            )
+        if path is not None and path.suffix == ".npy":
+            return FileRows.of(self, path)
+        if path is not None:
+            with in_one_sentence():
+                load_extra("zarr", "dask")
+                X = load_extra("dask.array", "dask").from_zarr(str(path.absolute()))
+        return ChunkRows.of(self, X) if is_dask_array(X) else ArrayRows(self, X)
+
+    def tiles(
+        self,
+        function: Callable[[Side, Side], Result],
+        left: Side,
+        right: Side,
+        size: int,
+        finish: Callable[[Side, list[Result]], Any] | None = None,
+        upper: bool = False,
+    ) -> tuple[int, Iterator[Any]]:
+        """As `Threads.tiles`, for costs in blocks; the rows of a tile are those of a block."""
+        if not (_is_held(left.cost) or _is_held(right.cost)):
+            return self.threads.tiles(function, left, right, size, finish)
+        columns = self._pieces(right)
+        rows = columns if upper else self._pieces(left, gather=True)
+        groups = [
+            (a, [b for b in columns if not (upper and b.place < a.place) and a.may_meet(b)])
+            for a in rows
+        ]
+        name = getattr(function, "func", function).__name__.strip("_")
+        if finish is None:
+            tiles = [(name, function, a, b) for a, others in groups for b in others]
+            return len(tiles), self.ordered(self._tile, tiles)
+        whole = [(name, function, finish, a, others or columns[:1]) for a, others in groups]
+        return len(whole), self.ordered(self._row, whole, each=len(columns))
+
+    def _tile(self, name: str, function: Any, a: _Piece, b: _Piece) -> Any:
+        """The task of one tile."""
+        return self.submit(name, _run_tile, function, *a.futures(self), *b.futures(self))
+
+    def _row(self, name: str, function: Any, finish: Any, a: _Piece, others: list[_Piece]) -> Any:
+        """The tasks of a block of rows: its tiles, and the one that finishes it."""
+        tiles = [self._tile(name, function, a, b) for b in others]
+        return self.submit(f"{name}-finish", _run_finish, finish, a.futures(self)[1], tiles)
+
+    def _pieces(self, side: Side, gather: bool = False) -> list[_Piece]:
+        """A side by the blocks of its cost; few rows of many blocks as one, if asked."""
+        cost = side.cost
+        if gather and _is_held(cost) and len(side) <= cost.blocks[0].stop:
+            cost = cost.take(side.rows)
+            side = replace(side, cost=cost, rows=np.arange(cost.n, dtype=np.int32))
+        if not _is_held(cost):
+            if side.ceiling is not None:
+                cost.prepare()
+            return [_Piece(0, side, cost.leaves())]
+        cuts = np.searchsorted(side.rows, [*(block.start for block in cost.blocks), cost.n])
+        pieces = []
+        for k, block in enumerate(cost.blocks):
+            part = side.part(slice(cuts[k], cuts[k + 1]))
+            part = replace(part, cost=block.future, rows=part.rows - np.int32(block.start))
+            if len(part):
+                pieces.append(_Piece(k, part, block.leaves))
+        return pieces
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A task of its own, shown on the dashboard under that name."""
+        with load_extra("dask", "dask").config.set({_LARGE_GRAPH: "1 TiB"}), in_one_sentence():
+            key = f"sparrot-{name}-{uuid4().hex}"
+            return self._client.submit(function, *arguments, key=key, pure=False)
+
+    def compute(self, delayed: list[Any]) -> list[Any]:
+        """The futures of what was put off so far."""
+        with in_one_sentence():
+            futures: list[Any] = self._client.compute(delayed)
+        return futures
+
+    def result(self, future: Any) -> Any:
+        """What a task returns, or one sentence about the cluster."""
+        with in_one_sentence():
+            return future.result()
+
+    def ordered(
+        self, start: Callable[..., Any], pieces: Sequence[Any], each: int = 1
+    ) -> Iterator[Any]:
+        """Yield the results of the tasks `start(*piece)` in the order of the pieces.
+
+        A piece is `each` tasks. Few of them are in flight at any time.
+        """
+        running: deque[Any] = deque()
+        rest = iter(pieces)
+        try:
+            while True:
+                most = max(2, -(-_AHEAD * self._count_threads() // each))
+                for piece in rest:
+                    running.append(start(*piece))
+                    if len(running) >= most:
+                        break
+                if not running:
+                    return
+                yield self.result(running.popleft())
+        finally:
+            if running:
+                with in_one_sentence():
+                    self._client.cancel(list(running))
+
+    def _count_threads(self) -> int:
+        """Threads of all workers, counted now and then: some may come late."""
+        if monotonic() - self._counted_at > _LOOK_AGAIN:
+            with in_one_sentence():
+                self._n_threads = sum(self._client.nthreads().values())
+            self._counted_at = monotonic()
+        return self._n_threads
+
+    def _require_memory(self, rows: Rows) -> None:
+        """Raise where a worker could not hold the blocks of a tile: it would be killed for it."""
+        needed = _COPIES * rows.block * rows.shape[1] * 8.0
+        with in_one_sentence():
+            workers = self._client.scheduler_info()["workers"]
+        for address, worker in workers.items():
+            limit, total = worker["memory_limit"], needed * worker["nthreads"]
+            if limit and total > limit:
+                raise NotEnoughMemoryError(
+                    f"tiles of {rows.block} x {rows.shape[1]} points need about {total / 1e9:.2g} "
+                    f"GB on the worker {address}, and its limit is {limit / 1e9:.2g} GB",
+                    remedy=["give the workers more memory", "give them fewer threads"],
+                )
+
+
+class _Piece:
+    """The part of a side that is in one block, or all of it if its cost is not in blocks.
+
+    Parameters
+    ----------
+    place : of the block among others.
+    side : the part; its cost is the future of one, or a cost that is with the client.
+    leaves : boxes around the points of the block, if there are any.
+    """
+
+    def __init__(self, place: int, side: Side, leaves: Any) -> None:
+        self.place = place
+        self._side = side
+        self._leaves = leaves
+        self._ceilings = (
+            None
+            if leaves is None or side.ceiling is None
+            else leaves.ceilings(side.rows, side.ceiling)
+        )
+        self._futures: tuple[Any, Any] | None = None
+
+    def may_meet(self, other: _Piece) -> bool:
+        """Whether boxes leave any pair of the two."""
+        if self._ceilings is None or other._ceilings is None:
+            return True
+        met: bool = self._leaves.may_meet(self._ceilings, other._leaves, other._ceilings)
+        return met
+
+    def futures(self, cluster: Cluster) -> tuple[Any, Any]:
+        """The cost and the vectors, sent when they are first needed."""
+        if self._futures is None:
+            side = self._side
+            cost, vectors = side.cost, replace(side, cost=None)
+            if not hasattr(cost, "key"):
+                cost = cluster.submit("part", _as_is, cost)
+            self._futures = cost, cluster.submit("vectors", _as_is, vectors)
+        return self._futures
+
+
+class Rows:
+    """The rows of a matrix, for the workers of a cluster.
+
+    Attributes
+    ----------
+    shape, dtype : those of the matrix.
+    block : rows of a block.
+    """
+
+    shape: tuple[int, int]
+    dtype: Any
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return self.shape[0]
+
+    @property
+    def block(self) -> int:
+        """Rows of a block, which do not depend on the cluster."""
+        n, p = self.shape
+        aligned = min(-(-n // (_BLOCKS * ALIGNED)), int(_BLOCK_BYTES / (8 * p * ALIGNED)))
+        return int(np.clip(aligned * ALIGNED, ALIGNED, _LARGEST))
+
+    def blocks(self) -> list[slice]:
+        """All rows by blocks; the last one may be larger, so that none is tiny."""
+        cuts = list(range(0, max(self.block, len(self) - self.block + 1), self.block))
+        return [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(self)], strict=True)]
+
+    def extent(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest entry of every column."""
+        low, high = zip(*self.each("extent", _extent), strict=True)
+        return np.min(low, axis=0), np.max(high, axis=0)
+
+    def __getitem__(self, index: IntArray) -> PointArray:
+        """Some rows, brought to the client."""
+        raise NotImplementedError
+
+    def take(self, index: IntArray) -> Self:
+        """Some rows, on the workers."""
+        raise NotImplementedError
+
+    def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
+        """What a function returns for every `ALIGNED` rows, and as many entries of the vectors."""
+        raise NotImplementedError
+
+    def submit(self, name: str, function: Callable[..., Any], rows: slice, *more: Any) -> Any:
+        """The task `function(some rows, *more)`."""
+        raise NotImplementedError
+
+    def mapped(self, function: Callable[[PointArray], PointArray]) -> Self:
+        """The same rows, each changed by a function."""
+        raise NotImplementedError
+
+
+class ArrayRows(Rows):
+    """Rows of an array that the client has.
+
+    Parameters
+    ----------
+    cluster : where they go.
+    X : the array.
+    index : which of its rows, and in which order; None for all.
+    """
+
+    def __init__(self, cluster: Cluster, X: PointArray, index: IntArray | None = None) -> None:
+        super().__init__(cluster)
+        self._X, self._index = X, index
+        self.shape, self.dtype = (len(X) if index is None else len(index), X.shape[1]), X.dtype
+
+    def __getitem__(self, index: Any) -> PointArray:
+        """Some rows."""
+        rows: PointArray = self._X[index if self._index is None else self._index[index]]
+        return rows
+
+    def take(self, index: IntArray) -> ArrayRows:
+        """Some rows."""
+        return ArrayRows(
+            self.cluster, self._X, index if self._index is None else self._index[index]
+        )
+
+    def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
+        """By the threads of the client, which has the rows."""
+        cuts = [slice(k, k + ALIGNED) for k in range(0, len(self), ALIGNED)]
+        some = self.cluster.threads.map(
+            lambda cut: function(self[cut], *(vector[cut] for vector in vectors)), cuts
+        )
+        return list(some)
+
+    def submit(self, name: str, function: Callable[..., Any], rows: slice, *more: Any) -> Any:
+        """The rows travel with the task."""
+        return self.cluster.submit(name, function, self[rows], *more)
+
+    def mapped(self, function: Callable[[PointArray], PointArray]) -> ArrayRows:
+        """Changed here."""
+        return ArrayRows(self.cluster, function(self._X), self._index)
+
+
+class FileRows(Rows):
+    """Rows of a file that the workers read.
+
+    Parameters
+    ----------
+    cluster : who reads it.
+    path : the file.
+    shape, dtype : those of what is in it.
+    index : which of its rows, and in which order; None for all.
+    change : what is done to the rows that were read.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        path: Path,
+        shape: tuple[int, int],
+        dtype: Any,
+        index: IntArray | None = None,
+        change: Callable[[PointArray], PointArray] | None = None,
+    ) -> None:
+        super().__init__(cluster)
+        self._path, self._index, self._change = path, index, change
+        self.shape, self.dtype = (shape[0] if index is None else len(index), shape[1]), dtype
+
+    @classmethod
+    def of(cls, cluster: Cluster, path: Path) -> FileRows:
+        """All rows of a file; raises if no worker can read it."""
+        path = path.absolute()
+        shape, dtype = cluster.result(cluster.submit("file", _describe, path))
+        if len(shape) != 2 or shape[0] < 2 or dtype not in (np.float32, np.float64):
+            raise InvalidInputError(
+                f"{path} holds an array of shape {shape} and type {dtype}",
+                parameter="X",
+                value=path,
+                remedy="save a matrix of float32 or float64, one row per point",
+            )
+        return cls(cluster, path, shape, dtype)
+
+    def __getitem__(self, index: Any) -> PointArray:
+        """Some rows, read by a worker."""
+        return self.cluster.result(self._submit("rows", _as_is, self._places(index)))
+
+    def take(self, index: IntArray) -> FileRows:
+        """Some rows."""
+        return FileRows(
+            self.cluster, self._path, self.shape, self.dtype, self._places(index), self._change
+        )
+
+    def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
+        """By tasks of a block each."""
+        pieces = [
+            (name, partial(_each, function), self._places(rows), *(v[rows] for v in vectors))
+            for rows in self.blocks()
+        ]
+        return [one for several in self.cluster.ordered(self._submit, pieces) for one in several]
+
+    def submit(self, name: str, function: Callable[..., Any], rows: slice, *more: Any) -> Any:
+        """A worker reads the rows."""
+        return self._submit(name, function, self._places(rows), *more)
+
+    def _submit(self, name: str, function: Any, places: Any, *more: Any) -> Any:
+        return self.cluster.submit(
+            name, _read_and, function, self._path, self._change, places, *more
+        )
+
+    def _places(self, index: Any) -> Any:
+        """Places in the file."""
+        return index if self._index is None else self._index[index]
+
+    def mapped(self, function: Callable[[PointArray], PointArray]) -> FileRows:
+        """Changed by the workers, as they read."""
+        return FileRows(self.cluster, self._path, self.shape, self.dtype, self._index, function)
+
+
+class ChunkRows(Rows):
+    """Rows in blocks that are on the workers already.
+
+    Parameters
+    ----------
+    cluster : where they are.
+    futures : the blocks, as `blocks` cuts them.
+    shape, dtype : those of all rows.
+    """
+
+    def __init__(
+        self, cluster: Cluster, futures: list[Any], shape: tuple[int, int], dtype: Any
+    ) -> None:
+        super().__init__(cluster)
+        self._futures = futures
+        self.shape, self.dtype = shape, dtype
+
+    @classmethod
+    def of(cls, cluster: Cluster, X: Any) -> ChunkRows:
+        """The rows of a Dask array, computed by the workers and cut into blocks."""
+        if X.ndim != 2 or X.dtype.kind not in "fiub" or not all(n >= 1 for n in X.shape):
+            raise InvalidInputError(
+                f"is a Dask array of shape {X.shape} and type {X.dtype}",
+                parameter="X",
+                value=X.shape,
+                remedy=["pass a matrix of numbers", "call its compute_chunk_sizes() first"],
+            )
+        dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        rows = cls(cluster, [], (int(X.shape[0]), int(X.shape[1])), dtype)
+        sizes = tuple(cut.stop - cut.start for cut in rows.blocks())
+        blocks = X.astype(dtype).rechunk((sizes, (rows.shape[1],))).to_delayed().ravel()
+        rows._futures = cluster.compute(list(blocks))
+        return rows
+
+    def __getitem__(self, index: Any) -> PointArray:
+        """Some rows, in the order that is asked for."""
+        out = np.empty((len(index), self.shape[1]), self.dtype)
+        places, pieces = self._pieces(index)
+        for place, rows in zip(
+            places, self.cluster.ordered(self.cluster.submit, pieces), strict=True
+        ):
+            out[place] = rows
+        return out
+
+    def _pieces(self, index: IntArray) -> tuple[list[IntArray], list[Any]]:
+        """For each block that has some of the rows: their places, and the task that picks them."""
+        starts = [cut.start for cut in self.blocks()]
+        block = np.searchsorted(starts, index, side="right") - 1
+        places = [np.flatnonzero(block == k) for k in np.unique(block)]
+        return places, [
+            ("pick", _pick, self._futures[k], index[place] - starts[k])
+            for k, place in zip(np.unique(block), places, strict=True)
+        ]
+
+    def take(self, index: IntArray) -> ChunkRows:
+        """Some rows, which go from worker to worker."""
+        taken = ChunkRows(self.cluster, [], (len(index), self.shape[1]), self.dtype)
+        for cut in taken.blocks():
+            places, pieces = self._pieces(index[cut])
+            picked = [self.cluster.submit(*piece) for piece in pieces]
+            taken._futures.append(self.cluster.submit("block", _assemble, places, picked))
+        return taken
+
+    def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
+        """By tasks of a block each."""
+        pieces = [
+            (name, _each, function, future, *(vector[cut] for vector in vectors))
+            for cut, future in zip(self.blocks(), self._futures, strict=True)
+        ]
+        some = self.cluster.ordered(self.cluster.submit, pieces)
+        return [one for several in some for one in several]
+
+    def submit(self, name: str, function: Callable[..., Any], rows: slice, *more: Any) -> Any:
+        """Where the block is."""
+        future = self._futures[[cut.start for cut in self.blocks()].index(rows.start)]
+        return self.cluster.submit(name, function, future, *more)
+
+    def mapped(self, function: Callable[[PointArray], PointArray]) -> ChunkRows:
+        """Changed by the workers."""
+        futures = [self.cluster.submit("change", function, future) for future in self._futures]
+        return ChunkRows(self.cluster, futures, self.shape, self.dtype)
+
+
+def is_dask_array(X: Any) -> bool:
+    """Whether it is a Dask array, found out without importing Dask."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "rechunk")
+
+
+def mapped_file(X: Any) -> Path | None:
+    """The .npy file that an array is mapped from as a whole; None if there is none."""
+    if not isinstance(X, np.ndarray):
+        return None
+    base: Any = X
+    last = X
+    while isinstance(base, np.ndarray):
+        last, base = base, base.base
+    if not isinstance(base, mmap) or not isinstance(last, np.memmap) or last.filename is None:
+        return None
+    path = Path(last.filename)
+    whole = last.shape == X.shape and last.dtype == X.dtype and last.ctypes.data == X.ctypes.data
+    return path if whole and path.suffix == ".npy" else None
+
+
+def as_client(client: Any) -> Any:
+    """A `dask.distributed.Client` that is connected, perhaps to an address that was given."""
+    distributed = load_extra("distributed", "dask")
+    if isinstance(client, str) and "://" in client:
+        with in_one_sentence():
+            client = distributed.get_client(client)
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise InvalidInputError(
+            f"must be a dask.distributed.Client that waits for results, got {client!r}",
+            parameter="engine",
+            value=client,
+            remedy="pass {engine=Client(address)}, or None for the threads of this machine",
+        )
+    if client.status != "running":
+        raise ClusterError(
+            f"the client is {client.status}", parameter="engine", remedy="connect it again"
+        )
+    return client
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of `local:N`, N processes of this machine."""
+    if address is None:
+        yield None
+        return
+    distributed = load_extra("distributed", "dask")
+    kind, _, number = address.partition(":")
+    local = kind == "local" and number.isdecimal() and int(number) > 0
+    if not local and "://" not in address:
+        raise InvalidInputError(
+            "must be the address of a scheduler, such as tcp://host:8786, or local:4, got "
+            f"{address!r}",
+            parameter="engine",
+            value=address,
+            remedy="take local:2 for two processes of this machine",
+        )
+    with ExitStack() as opened:
+        with in_one_sentence():
+            cluster = address
+            if local:
+                cluster = opened.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=int(number), threads_per_worker=1, dashboard_address=None
+                    )
+                )
+            client = opened.enter_context(distributed.Client(cluster))
+        yield client
+
+
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Turn what Dask raises when a cluster fails into one sentence."""
+    distributed = load_extra("distributed", "dask")
+    try:
+        yield
+    except distributed.KilledWorker as error:
+        raise ClusterError(
+            f"the last of several workers that died of one task was {error.last_worker.address}; "
+            "it may have run out of memory",
+            remedy=["see its log", "give the workers more memory"],
+        ) from error
+    except (CancelledError, TimeoutError, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise InvalidInputError(
+                f"{error.filename} cannot be read by a worker ({error.strerror})",
+                parameter="X",
+                value=error.filename,
+                remedy="put it where all workers can read it",
+            ) from error
+        raise ClusterError(
+            f"the cluster is gone ({' '.join(str(error).split()) or type(error).__name__})",
+            remedy=["start it again", "with {checkpoint} a later call goes on from here"],
+        ) from error
+
+
+def _is_held(cost: Any) -> bool:
+    """Whether a cost is in blocks on the workers."""
+    return hasattr(cost, "blocks")
+
+
+def _as_is(thing: Any) -> Any:
+    return thing
+
+
+def _run_tile(function: Any, a: Any, rows: Side, b: Any, columns: Side) -> Any:
+    """The work of a task, with single-threaded BLAS as everywhere."""
+    with Threads(1):
+        if rows.ceiling is not None:  # what was prepared on another worker did not travel
+            a.prepare()
+            b.prepare()
+        return function(replace(rows, cost=a), replace(columns, cost=b))
+
+
+def _run_finish(finish: Any, rows: Side, tiles: list[Any]) -> Any:
+    with Threads(1):
+        return finish(rows, tiles)
+
+
+def _extent(X: PointArray) -> tuple[Any, Any]:
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _each(function: Any, X: PointArray, *vectors: Any) -> list[Any]:
+    cuts = [slice(k, k + ALIGNED) for k in range(0, len(X), ALIGNED)]
+    return [function(X[cut], *(vector[cut] for vector in vectors)) for cut in cuts]
+
+
+def _pick(X: PointArray, places: IntArray) -> PointArray:
+    rows: PointArray = X[places]
+    return rows
+
+
+def _assemble(places: list[IntArray], parts: list[PointArray]) -> PointArray:
+    X = np.empty((sum(map(len, places)), parts[0].shape[1]), parts[0].dtype)
+    for place, part in zip(places, parts, strict=True):
+        X[place] = part
+    return X
+
+
+def _describe(path: Path) -> tuple[tuple[int, ...], Any]:
+    X = np.load(path, mmap_mode="r")
+    return X.shape, X.dtype
+
+
+def _read_and(function: Any, path: Path, change: Any, places: Any, *more: Any) -> Any:
+    X = np.array(np.load(path, mmap_mode="r")[places])
+    with Threads(1):
+        return function(X if change is None else change(X), *more)

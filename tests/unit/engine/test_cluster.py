@@ -1,0 +1,306 @@
+"""The exact graph on a Dask cluster of real processes: the bits of threads, come what may."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sparrot
+from sparrot.cost import make_cost
+from sparrot.engine import Run
+from sparrot.engine._dask import Cluster
+from sparrot.errors import (
+    ClusterError,
+    InvalidInputError,
+    MissingExtraError,
+    NotEnoughMemoryError,
+)
+from sparrot.ot import screen
+
+distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+dask_array = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, of slow machines
+
+N = 8200  # points, in two blocks
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GiB"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with distributed.Client(cluster, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", name="X")
+def points():
+    rng = np.random.default_rng(0)
+    centers = 8 * rng.standard_normal((12, 5))
+    return centers[rng.integers(12, size=N)] + rng.standard_normal((N, 5))
+
+
+@pytest.fixture(scope="module")
+def by_threads(X):
+    return sparrot.qot(X, 0.01)
+
+
+def same(a, b):
+    assert a.matrix.data.tobytes() == b.matrix.data.tobytes()
+    assert np.array_equal(a.matrix.indices, b.matrix.indices)
+    assert np.array_equal(a.matrix.indptr, b.matrix.indptr)
+    if a.potential is not None:
+        assert a.potential.tobytes() == b.potential.tobytes()
+        assert a.certificate == b.certificate
+    return True
+
+
+@pytest.mark.parametrize("n_workers", [4, 1, 2])
+def test_the_number_of_workers_does_not_matter(X, by_threads, cluster, client, n_workers):
+    cluster.scale(n_workers)
+    client.wait_for_workers(n_workers, timeout=60)
+    assert same(sparrot.qot(X, 0.01, engine=client), by_threads)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"perplexity": 10},
+        {"eps": 0.01, "min_neighbors": 4},
+        {"n_neighbors": 6},
+        {"eps": 0.01, "weights": np.linspace(1, 2, N)},
+        {"eps": 0.1, "metric": "cosine"},
+        {"eps": 0.02, "hollow": False},
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_whatever_is_asked_for_is_the_same_as_by_threads(X, client, arguments):
+    X = X.astype(np.float32)
+    assert same(sparrot.qot(X, engine=client, **arguments), sparrot.qot(X, **arguments))
+
+
+def test_points_in_a_file_are_read_by_the_workers(X, by_threads, client, tmp_path):
+    path = tmp_path / "points.npy"
+    np.save(path, X)
+    assert same(sparrot.qot(str(path), 0.01, engine=client), by_threads)
+    mapped = np.load(path, mmap_mode="r")
+    assert same(sparrot.qot(mapped, 0.01, engine=client), by_threads)
+
+
+def test_dask_arrays_and_zarr_folders_never_come_to_the_client(
+    X, by_threads, client, tmp_path, monkeypatch
+):
+    array = dask_array.from_array(X, chunks=(1111, 2))
+    array.to_zarr(str(tmp_path / "points.zarr"))
+    result, most = Cluster.result, 0
+
+    def seen(self, future):
+        nonlocal most
+        found = result(self, future)
+        most = max(most, len(found) if isinstance(found, np.ndarray) else 0)
+        return found
+
+    monkeypatch.setattr(Cluster, "result", seen)
+    for points in (array, tmp_path / "points.zarr"):
+        assert same(sparrot.qot(points, 0.01, engine=client), by_threads)
+    assert 0 < most < len(X)
+
+
+def test_a_file_that_workers_cannot_read_is_named(client, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"absent\.npy cannot be read by a worker"):
+        sparrot.qot(tmp_path / "absent.npy", engine=client)
+    with pytest.raises(InvalidInputError, match=r"workers read \.npy files and"):
+        sparrot.qot(tmp_path / "points.csv", engine=client)
+
+
+def test_a_file_with_a_hole_says_where(X, client, tmp_path):
+    X = X.copy()
+    X[8000, 3] = np.nan
+    np.save(tmp_path / "points.npy", X)
+    with pytest.raises(InvalidInputError, match="NaN at row 8000, column 3"):
+        sparrot.qot(tmp_path / "points.npy", engine=client)
+
+
+def test_nearest_neighbors_are_the_same_as_by_threads(X, client):
+    assert same(sparrot.knn(X, 7, engine=client), sparrot.knn(X, 7))
+
+
+def test_a_path_of_eps_is_the_same_as_by_threads(X, client):
+    grid = [0.02, 0.01]
+    paths = (sparrot.qot_path(X, grid, engine=engine) for engine in (client, None))
+    for a, b in zip(*paths, strict=True):
+        assert same(a, b)
+
+
+def test_an_estimator_and_scanpy_take_the_cluster(X, by_threads, client):
+    anndata = pytest.importorskip("anndata")
+    assert same(sparrot.QOT(0.01, engine=client).fit(X).result_, by_threads)
+    assert sparrot.QOT(engine=client.scheduler.address).fit(X[:50]).n_features_in_ == 5
+    a, b = anndata.AnnData(X), anndata.AnnData(X)
+    sparrot.sc.neighbors(a, eps=0.01, engine=client)
+    sparrot.sc.neighbors(b, eps=0.01)
+    for key in ("connectivities", "distances"):
+        assert (a.obsp[key] != b.obsp[key]).nnz == 0
+
+
+def test_tiles_that_boxes_rule_out_are_never_sent(X, client, monkeypatch):
+    far = X + 1000 * (np.arange(N) >= N // 512 * 256)[:, None]  # a block here, and one there
+    sent, submit = [], Cluster.submit
+    with Run(1, engine=client) as run:
+        cost = make_cost(run.hold(far), "sqeuclidean")
+        cost = cost.take(cost.order())
+        monkeypatch.setattr(
+            Cluster, "submit", lambda self, *task: (sent.append(task[0]), submit(self, *task))[1]
+        )
+        found = screen(cost, np.full(N, 1e-6), run)
+    assert len(found)
+    assert sent.count("pairs_of_tile") == 2  # of three: one of each block with itself
+
+
+def test_few_tasks_are_in_flight(X, client):
+    with Run(1, engine=client) as run:
+        cluster, running, most = run._cluster, 0, 0
+
+        def start(k):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            return cluster.submit("test", abs, k)
+
+        for k, result in enumerate(cluster.ordered(start, [(-k,) for k in range(40)])):
+            assert result == k
+            running -= 1
+    assert most <= 3 * sum(client.nthreads().values())
+
+
+def test_few_points_stay_with_the_client(X, monkeypatch, client):
+    monkeypatch.setattr(client, "submit", None)
+    assert same(sparrot.qot(X[:2000], engine=client), sparrot.qot(X[:2000]))
+
+
+def at(stage, action):
+    """A callback that acts once, in the middle of a pass."""
+    done = []
+
+    def callback(report):
+        if report.stage == stage and report.n_points == N and report.done == 1 and not done:
+            done.append(action())
+
+    return callback
+
+
+@pytest.mark.parametrize("stage", ["screening", "extending", "newton"])
+def test_a_worker_that_is_killed_takes_nothing_with_it(X, by_threads, client, stage):
+    client.wait_for_workers(2, timeout=60)
+    pids = client.run(os.getpid)
+    kill = at(stage, lambda: os.kill(next(iter(pids.values())), signal.SIGKILL))
+    assert same(sparrot.qot(X, 0.01, engine=client, progress=kill), by_threads)
+    client.wait_for_workers(2, timeout=60)
+    assert set(client.run(os.getpid).values()) != set(pids.values())  # it was killed
+
+
+def test_a_worker_that_comes_late_is_used(X, by_threads, cluster, client):
+    def come():
+        cluster.scale(3)
+        client.wait_for_workers(3, timeout=60)
+
+    before = set(client.nthreads())
+    assert same(sparrot.qot(X, 0.01, engine=client, progress=at("extending", come)), by_threads)
+    (late,) = set(client.nthreads()) - before
+    log = client.run(lambda dask_worker: str(dask_worker.state.log), workers=[late])
+    assert "sparrot-pairs_of_tile" in log[late]
+    cluster.scale(2)
+
+
+def test_an_interruption_leaves_the_cluster_free(X, by_threads, client):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sparrot.qot(X, 0.01, engine=client, progress=at("screening", interrupt))
+    assert same(sparrot.qot(X, 0.01, engine=client), by_threads)
+
+
+def test_too_little_memory_is_said_before_anything_is_sent():
+    with (
+        distributed.LocalCluster(
+            n_workers=1, processes=False, dashboard_address=None, memory_limit="100MB"
+        ) as small,
+        distributed.Client(small) as client,
+        pytest.raises(NotEnoughMemoryError, match=r"on the worker .* its limit is 0\.1 GB"),
+    ):
+        sparrot.qot(np.zeros((5000, 1000)), engine=client)
+
+
+def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
+    X, by_threads, client, tmp_path
+):
+    """The scheduler is a process of its own here, which is killed after the first round."""
+    checkpoint, address = tmp_path / "checkpoint", tmp_path / "scheduler.json"
+    scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--no-nanny"]
+    file = ["--scheduler-file", str(address)]
+    processes = [
+        subprocess.Popen([*command, *file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for command in ([*scheduler, "--port", "0"], [*worker, "--nthreads", "2"])
+    ]
+    try:
+        with distributed.Client(scheduler_file=str(address), timeout=60) as lost:
+            lost.wait_for_workers(1, timeout=60)
+
+            sparrot.qot(X, 0.02, engine=lost, checkpoint=checkpoint)
+            arguments = {"checkpoint": checkpoint, "progress": at("screening", processes[0].kill)}
+            with pytest.raises(ClusterError, match=r"the cluster is gone .*checkpoint"):
+                sparrot.qot(X, 0.1, engine=lost, **arguments)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    found = sparrot.qot(X, 0.01, engine=client, checkpoint=checkpoint)
+    assert abs(found.matrix - by_threads.matrix).max() < 1e-7
+
+
+def test_the_command_line_starts_a_cluster_of_its_own(X, by_threads, tmp_path):
+    np.save(tmp_path / "points.npy", X)
+    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.01"]
+    line += ["--min-neighbors", "0", "--dask", "local:2", "-o", "out.npz"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert same(sparrot.read_affinity(tmp_path / "out.npz"), by_threads)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"search": "approximate"}, "is for an exact search"),
+        ({"solver": "newton"}, "is for an exact search"),
+        ({"metric": "manhattan"}, "needs an n x n matrix"),
+        ({"engine": 4}, "must be a dask.distributed.Client"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused(X, client, arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.qot(X, **{"engine": client, **arguments})
+
+
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'sparrot\[dask\]'"):
+        sparrot.qot(np.eye(3), engine="tcp://localhost:1")
+
+
+def test_dask_is_not_imported_unless_it_is_used():
+    code = (
+        "import sys, numpy, sparrot; sparrot.qot(numpy.eye(5)); "
+        "print([m for m in ('dask', 'distributed') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
