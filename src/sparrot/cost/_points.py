@@ -182,8 +182,10 @@ class PointCost(Cost):
 
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit and about the same center."""
-        known = self._z.known()
-        return self.part_of(self._X[index], self.shift[index], self._center, self.unit, known)
+        part = object.__new__(type(self))
+        part.unit, part._center = self.unit, self._center
+        part._hold(self._X[index], self.shift[index], self._z.known())
+        return part
 
     def rows(self, index: IntArray | slice) -> FloatArray:
         """Costs of some points with all points."""

@@ -324,7 +324,7 @@ class Rows:
         raise NotImplementedError
 
     def mapped(self, function: Callable[[PointArray], PointArray]) -> Self:
-        """The same rows, each changed by a function."""
+        """The same rows, each changed by a function to one of float64."""
         raise NotImplementedError
 
 
@@ -443,7 +443,8 @@ class FileRows(Rows):
 
     def mapped(self, function: Callable[[PointArray], PointArray]) -> FileRows:
         """Changed by the workers, as they read."""
-        return FileRows(self.cluster, self._path, self.shape, self.dtype, self._index, function)
+        real = np.dtype(np.float64)
+        return FileRows(self.cluster, self._path, self.shape, real, self._index, function)
 
 
 class ChunkRows(Rows):
@@ -526,7 +527,7 @@ class ChunkRows(Rows):
     def mapped(self, function: Callable[[PointArray], PointArray]) -> ChunkRows:
         """Changed by the workers."""
         futures = [self.cluster.submit("change", function, future) for future in self._futures]
-        return ChunkRows(self.cluster, futures, self.shape, self.dtype)
+        return ChunkRows(self.cluster, futures, self.shape, np.dtype(np.float64))
 
 
 def is_dask_array(X: Any) -> bool:

@@ -101,7 +101,7 @@ def test_an_option_that_a_kind_does_not_have_is_refused_with_those_it_has(tmp_pa
     np.save(tmp_path / "x.npy", X)
     asked = ["affinity", str(tmp_path / "x.npy"), "--kind"]
     for kind, flag, takes in (
-        ("knn", "--eps", "it takes --neighbors, --metric"),
+        ("knn", "--eps", "it takes --neighbors, --metric, --dask"),
         ("gaussian", "--drop", "it takes --eps, --metric"),
         ("magic", "--metric", "it takes --neighbors"),
     ):
