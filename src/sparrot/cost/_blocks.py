@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import Cost
+from sparrot.cost._base import SMALL, Cost
 from sparrot.cost._boxes import is_worth_ordering, spatial_order
 from sparrot.cost._points import (
     Coordinates,
@@ -71,7 +71,14 @@ class BlockedPoints(Cost):
             cluster, cuts = self._X.cluster, self._X.blocks()
             futures = [
                 self._X.submit(
-                    "points", _make_block, cut, self.shift[cut], self._center, self.unit, known
+                    "points",
+                    _make_block,
+                    cut,
+                    self.shift[cut],
+                    self._center,
+                    self.unit,
+                    known,
+                    self.n > SMALL,
                 )
                 for cut in cuts
             ]
@@ -104,6 +111,13 @@ class BlockedPoints(Cost):
         part.unit, part._center = self.unit, self._center
         part._hold(X, shift, known)
         return part
+
+    def gathered(self, index: IntArray) -> PointCost:
+        """The cost of a few of the points on the client, rounded as it is between all."""
+        points, known = self._X.take(index)[np.arange(len(index))], self._z.known()
+        return PointCost.part_of(
+            points, self.shift[index], self._center, self.unit, known, self.n > SMALL
+        )
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """As that of a `PointCost`."""
@@ -181,10 +195,15 @@ class BlockedPoints(Cost):
 
 
 def _make_block(
-    X: PointArray, shift: FloatArray, center: FloatArray, unit: float, known: Directions
+    X: PointArray,
+    shift: FloatArray,
+    center: FloatArray,
+    unit: float,
+    known: Directions,
+    of_many: bool,
 ) -> PointCost:
     """A block, ready for tiles."""
-    block = PointCost.part_of(X, shift, center, unit, known)
+    block = PointCost.part_of(X, shift, center, unit, known, of_many)
     block.prepare()
     return block
 

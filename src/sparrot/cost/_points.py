@@ -66,17 +66,28 @@ class PointCost(Cost):
 
     @classmethod
     def part_of(
-        cls, X: PointArray, shift: FloatArray, center: FloatArray, unit: float, known: Directions
+        cls,
+        X: PointArray,
+        shift: FloatArray,
+        center: FloatArray,
+        unit: float,
+        known: Directions,
+        of_many: bool = False,
     ) -> Self:
-        """The cost between some points of a larger set, of which the rest is given."""
+        """The cost between some points of a larger set, of which the rest is given.
+
+        A block `of_many` points rounds costs of pairs as these do, however few it has.
+        """
         part = object.__new__(cls)
         part.unit, part._center = unit, center
         part._hold(X, shift, known)
+        part._of_many = of_many or part._of_many
         return part
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel without what can be computed again."""
-        return self.part_of, (self._X, self.shift, self._center, self.unit, self._z.known())
+        known = self._z.known()
+        return self.part_of, (self._X, self.shift, self._center, self.unit, known, self._of_many)
 
     def __sizeof__(self) -> int:
         """Bytes, with the coordinates that tiles are made of."""
@@ -85,6 +96,7 @@ class PointCost(Cost):
 
     def _hold(self, X: PointArray, shift: FloatArray, known: Directions | None) -> None:
         self.n = len(X)
+        self._of_many = self.n > SMALL
         self.shift = shift
         self.points = self._X = X
         self._z = Coordinates(X, self._center, self._scale, known)
@@ -150,7 +162,8 @@ class PointCost(Cost):
     def pairs(self, i: IntArray, j: IntArray, other: Self | None = None) -> FloatArray:
         """Costs of pairs, from differences in float64; few of few points need no compiled loop."""
         X, Y = self._X, self._X if other is None else other._X
-        if max(len(X), len(Y)) <= SMALL and len(i) * X.shape[1] < _WORTH_COMPILING:
+        many = self._of_many or (other is not None and other._of_many)
+        if not many and len(i) * X.shape[1] < _WORTH_COMPILING:
             return _squares(X[i].astype(np.float64) - Y[j]) * (0.5 / self.unit)
         from sparrot._kernels import pair_costs
 

@@ -153,7 +153,7 @@ class Cluster:
         """A side by the blocks of its cost; few rows of many blocks as one, if asked."""
         cost = side.cost
         if gather and _is_held(cost) and len(side) <= cost.blocks[0].stop:
-            cost = cost.take(side.rows)
+            cost = cost.gathered(side.rows)
             side = replace(side, cost=cost, rows=np.arange(cost.n, dtype=np.int32))
         if not _is_held(cost):
             if side.ceiling is not None:

@@ -86,6 +86,11 @@ def test_whatever_is_asked_for_is_the_same_as_by_threads(X, client, arguments):
     assert same(sparrot.qot(X, engine=client, **arguments), sparrot.qot(X, **arguments))
 
 
+def test_a_few_rows_that_are_looked_at_again_round_as_all(client):
+    X = np.random.default_rng(0).standard_normal((6000, 5))  # a part of 1,500 is few by itself
+    assert same(sparrot.qot(X, engine=client), sparrot.qot(X))
+
+
 def test_points_in_a_file_are_read_by_the_workers(X, by_threads, client, tmp_path):
     path = tmp_path / "points.npy"
     np.save(path, X)
