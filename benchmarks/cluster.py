@@ -4,7 +4,7 @@ Two worker processes of one thread each against two threads; the scheduler is in
 client. Bytes are all that go over the loopback interface meanwhile; memory is the peak of a
 process, with the interpreter and its packages. Compilation and import are not counted.
 
-    python benchmarks/cluster.py                  # the table of docs/benchmarks.md
+    python benchmarks/cluster.py                  # 70,000 points like MNIST, 200,000 on branches
     python benchmarks/cluster.py --sizes 25000,50000,100000   # branches only: for a cost model
     python benchmarks/cluster.py --tight          # workers held to less memory than the points need
 """
@@ -64,6 +64,7 @@ def digest(a: sparrot.Affinity) -> str:
 
 
 def by_threads(name: str, n: int) -> dict:
+    warnings.simplefilter("ignore")
     X = SETS[name](n)
     sparrot.qot(X[:5000], perplexity=PERPLEXITY)
     start = time.perf_counter()
@@ -77,6 +78,7 @@ def by_threads(name: str, n: int) -> dict:
 
 
 def by_workers(name: str, n: int, memory_limit: str | None = None, as_file: bool = False) -> dict:
+    warnings.simplefilter("ignore")
     X = SETS[name](n)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -127,7 +129,6 @@ def main() -> None:
     parser.add_argument("--sizes", default="")
     parser.add_argument("--tight", action="store_true")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
     if options.sizes:
         for n in map(int, options.sizes.split(",")):
             shown(f"branches {n:,}, two workers", in_own_process(by_workers, "branches", n))
