@@ -23,6 +23,11 @@ def test_what_is_answered_for_more_points_is_right():
     assert ends["right"] > 2
 
 
+@pytest.mark.parametrize("seed", [180049, 180191, 180280])
+def test_entropic_plans_that_no_scaling_of_large_entries_leads_to_are_found(seed):
+    assert geometries.run(seed) == "right"
+
+
 @pytest.mark.parametrize("solver", ["newton", "active-set"])
 def test_a_kernel_beyond_float64_is_scaled_as_its_error_says(solver):
     X = np.random.default_rng(5).standard_normal((41, 3))

@@ -66,6 +66,7 @@ _SPARSE = 0.2  # share of large entries below which rows are kept as sparse ones
 _SHARE_FOR_DIRECTIONS = 4  # of the memory
 _FARTHEST = 20.0  # log row sum from which scaling what was kept leads all the way
 _SCALED_TOL = 1e-3  # error of that, as a share of the error so far
+_SCALED_ENOUGH = 0.5  # share of the error that a scaled plan may have left
 _SCALED_STEPS = 30  # at most: a pass may show other couples
 _ROUNDING = float(np.finfo(np.float64).eps)
 _NOTHING = -800.0  # whose exponential is zero
@@ -232,10 +233,16 @@ class EntropicDual(Dual[DualState]):
         return off <= _FARTHEST
 
     def direction(self, f: FloatArray, state: DualState, delta: float) -> FloatArray:
-        """To where the rows of what was kept of the plan have sums one."""
+        """To where the rows of what was kept of the plan have sums one.
+
+        Where that is not found in a few steps, a Newton step is the safer one.
+        """
         scaled = ScaledDual(lambda x: self._product(f, x), state.diagonal, self._couples)
-        x = _damped(scaled, np.zeros(self.n))[0]
-        return newton(scaled, x, _SCALED_TOL * self.error(state), _SCALED_STEPS).u
+        here, error = np.zeros(self.n), self.error(state)
+        found = newton(scaled, _damped(scaled, here)[0], _SCALED_TOL * error, _SCALED_STEPS)
+        if found.error <= _SCALED_ENOUGH * error:
+            return found.u
+        return super().direction(f, scaled.state(here), delta)
 
     def forget(self) -> None:
         """Free what directions keep."""
