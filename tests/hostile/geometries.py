@@ -126,12 +126,14 @@ def costs(X: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounding_error(a: Any, C: np.ndarray) -> float:
-    """The error that roundings of `u_i + u_j - C_ij` make in a row of some neighbors.
+    """The error that roundings of `u_i + u_j - C_ij` can make in a row, of 8 neighbors at least.
 
     A potential is of the order of some cost; one that is larger has diverged, and is no excuse.
+    Errors of entries add up, but for those of entropic plans, which are in proportion to them.
     """
     height = min(np.abs(a.potential).max(), np.abs(C[np.isfinite(C)]).max())
-    return float(2.0**-48 * height / a.eps)
+    k = 8 if a.q == 1 else max(8, (a.matrix > 0).sum(axis=1).max())
+    return float(2.0**-51 * k * height / a.eps)
 
 
 def judge(a: Any, C: np.ndarray, hollow: bool) -> None:

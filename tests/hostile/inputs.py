@@ -469,6 +469,7 @@ def run(name: str, parameter: str, value: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", sparrot.AffinityWarning)
+        warnings.filterwarnings("ignore", "Mind that for 0 < p < 1")  # scikit-learn's, of its own
         refused = None
         try:
             with chdir(folder()):  # a word may name a file

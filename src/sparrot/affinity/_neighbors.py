@@ -10,6 +10,8 @@ and `"sqeuclidean"` is half the squared distance, that of any other is the dista
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
@@ -307,15 +309,11 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the points to search among."""
-        if not issparse(X) and self.metric != "nan_euclidean":
+        knows_missing = isinstance(self.metric, str) and self.metric == "nan_euclidean"
+        if not issparse(X) and not knows_missing:
             as_array(X)  # whose errors say what to do
-        try:
+        with self._refusing():
             super().fit(X)
-        except ValueError as error:
-            raise InvalidInputError(
-                " ".join(str(error).split()),
-                remedy=f"change X or a parameter of {literal(repr(self))}: scikit-learn refuses it",
-            ) from error
         if self.n_samples_fit_ < 2:
             raise InvalidInputError(
                 "has 1 sample, which has no neighbors", parameter="X", remedy="pass more"
@@ -327,7 +325,8 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         """The nearest training points of each row; a training set as a whole has its own graph."""
         check_is_fitted(self)
         if not self._has_tiles:
-            return super().transform(X)
+            with self._refusing():
+                return super().transform(X)
         X, Y = validated(self, X, reset=False), as_array(self._fit_X)
         k = self.n_neighbors + (self.mode == "distance")
         if not np.array_equal(X, Y):
@@ -337,6 +336,17 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
             return self._graph(own, zero)
         indices, distances = nearest_others(Y, k - 1, self.effective_metric_, self.n_jobs)
         return self._graph(np.hstack([own, indices]), np.hstack([zero, distances]))
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """What scikit-learn does not take, by whatever error, as invalid input."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            raise InvalidInputError(
+                " ".join(str(error).split()),
+                remedy=f"change X or a parameter of {literal(repr(self))}: scikit-learn refuses it",
+            ) from error
 
     @property
     def _has_tiles(self) -> bool:

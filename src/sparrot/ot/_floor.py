@@ -141,6 +141,7 @@ class FloorDual(Dual[FloorState]):
         """After many sweeps."""
         return self.sweep(x, error / 10, _LONG_SWEEPS)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is no better
     def sweep(self, x: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS) -> FloatArray:
         """Rows that are far off half way to their c-transforms, again and again."""
         for _ in range(most):

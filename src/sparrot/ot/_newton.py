@@ -130,7 +130,7 @@ class NewtonResult:
     history: tuple[float, ...]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is no better
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is no better
 def newton(
     dual: Dual[S],
     u: FloatArray,

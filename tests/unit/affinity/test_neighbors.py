@@ -201,3 +201,9 @@ def test_equal_distances_come_in_the_order_of_the_points():
     np.testing.assert_array_equal(indices[5], [0, 1, 2, 3])
     np.testing.assert_array_equal(indices[1001], [1000, 1002, 1003, 1004])
     assert (costs == 0).all()
+
+
+@pytest.mark.parametrize("wrong", [{"metric": np.ones(2)}, {"p": None}, {"p": 10**400}])
+def test_what_scikit_learn_refuses_by_any_error_is_invalid_input(wrong):
+    with pytest.raises(sparrot.InvalidInputError, match="scikit-learn refuses it"):
+        sparrot.KNeighborsTransformer(**wrong).fit(np.eye(9)).transform(np.eye(9))

@@ -912,3 +912,11 @@ def test_lattices_with_as_many_neighbors_as_are_nearest_take_few_steps(X, k):
     a = sparrot.qot(X, n_neighbors=k)
     assert_floor_optimal(a, half_squared(X), k)
     assert a.n_iter <= 100
+
+
+def test_a_point_beyond_all_others_is_an_error_and_no_warning_of_numpy(recwarn):
+    X = points("gaussian", 40)[:, :3]
+    X[3] = 1e150
+    with pytest.raises(sparrot.NotConvergedError, match="drop far points"):
+        sparrot.qot(X, 1e-299, min_neighbors=5)
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
