@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+import sparrot
 from sparrot.cli import main
 from sparrot.paper.demo import run_demo
 
@@ -74,4 +75,4 @@ def test_version(capsys):
     with pytest.raises(SystemExit) as done:
         main(["--version"])
     assert done.value.code == 0
-    assert capsys.readouterr().out.startswith("sparrot 0.")
+    assert capsys.readouterr().out.startswith(f"sparrot {sparrot.__version__}")

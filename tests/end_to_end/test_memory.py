@@ -31,7 +31,7 @@ def test_the_streamed_entropic_plan_respects_its_budget():
 
 
 def test_the_active_set_with_a_floor_never_holds_an_n_by_n_array():
-    n = 8000
+    n = 16_000
     X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
     X[::500] *= 20
     sparrot.qot(X[:3000], 0.03, min_neighbors=5)  # compile before counting

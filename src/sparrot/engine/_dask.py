@@ -2,7 +2,7 @@
 
 `Cluster` is the second home of a pass, beside `Threads`: it has the same `tiles`, and nothing above
 this room knows in which of the two a pass runs. The points stay in blocks of rows on the workers,
-as `Rows`; a cost over them (`sparrot.cost.BlockedPoints`) has a block of itself for each. What is
+as `Rows`; a cost over them (`BlockedPoints`) has a block of itself for each. What is
 small, such as the part of the points that the first potentials come from, stays with the client,
 and so do the support and Newton on it.
 
