@@ -85,7 +85,7 @@ class Cost(ABC):
         return np.arange(first, other.n, dtype=np.int32)
 
     def leaves(self) -> Any:
-        """Boxes around near points, if there are any: see `sparrot.cost._boxes.Leaves`."""
+        """Boxes around near points, if there are any: see `Leaves`."""
         return None
 
     @abstractmethod
