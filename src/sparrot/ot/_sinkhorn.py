@@ -223,7 +223,8 @@ class EntropicDual(Dual[DualState]):
             i, j, w = (np.concatenate(part) for part in found)
             self._couples = i, j, w
             self._error = min(1.0, float(np.abs(sums - 1).max()))
-            value = float(sums.sum()) / 2 - float(f.sum())
+            with np.errstate(over="ignore"):
+                value = float(sums.sum()) / 2 - float(f.sum())
             state = DualState(value, sums - 1, sums, lambda x: sums * x)  # not asked for
             self._last = f, self.eps, state
         return self._last[2]
@@ -387,9 +388,10 @@ class EntropicDual(Dual[DualState]):
             rounded = W.astype(np.float32)
         i, j = np.arange(len(W)), W.argmax(axis=1)
         w = W[i, j]
-        most = 2 * w > W.sum(axis=1)
-        i, j, w = i[most], j[most], w[most]
-        most = 2 * w > W[:, j].sum(axis=0)
+        with np.errstate(over="ignore"):
+            most = 2 * w > W.sum(axis=1)
+            i, j, w = i[most], j[most], w[most]
+            most = 2 * w > W[:, j].sum(axis=0)
         couples = i[most], j[most], w[most]
         rounded[couples[:2]] = 0
         i, j, w = _large(slice(0, W.shape[1]), rounded, self._least)
@@ -564,6 +566,7 @@ def _damped(
     return f, history
 
 
+@np.errstate(over="ignore")  # what overflows is no better
 def _add(sums: FloatArray, rows: slice, columns: slice, W: FloatArray) -> None:
     """Add a tile of a symmetric matrix to the sums of its rows."""
     sums[rows] += W.sum(axis=1)
