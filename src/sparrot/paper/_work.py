@@ -85,8 +85,12 @@ class Work:
                 yield name, _finished(unit, self._path(name))
             return
         tasks = (delayed(_finished)(unit, self._path(name)) for name, unit in units.items())
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-        yield from zip(units, results, strict=True)
+        with warnings.catch_warnings():
+            # Joblib replaces a process whose memory has grown; were its warning an error, it would
+            # end the thread that does so, and the run would never end.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+            results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+            yield from zip(units, results, strict=True)
 
     def _stored(self, name: str) -> dict[str, Any] | None:
         """The contents of a unit's file; None if there is none that can be read."""

@@ -1,6 +1,9 @@
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import partial
+from textwrap import dedent
 
 import pytest
 
@@ -101,6 +104,30 @@ def test_processes_side_by_side_change_nothing(tmp_path):
     units = {str(k): partial(pow, 2, k) for k in range(6)}
     assert Work(tmp_path, n_jobs=2).each(units) == Work().each(units)
     assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_a_process_that_grows_is_replaced_though_warnings_are_errors():
+    pytest.importorskip("psutil")  # by which joblib looks at the memory
+    grows = """
+    import sys, time
+    from functools import partial
+    from sparrot.paper._work import Work
+
+    def held(k):
+        sys.held = [*getattr(sys, "held", []), bytearray(400_000_000)]
+        time.sleep(1.1)  # joblib looks once a second
+        return k
+
+    print(Work(n_jobs=2).each({str(k): partial(held, k) for k in range(6)}))
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", dedent(grows)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.stdout == f"{ {str(k): k for k in range(6)} }\n"
+    assert done.stderr == ""
 
 
 def test_every_unit_is_reported_once_with_the_total(tmp_path):
