@@ -155,7 +155,7 @@ def frame(Y: Any) -> tuple[Any, Any]:
     --------
     >>> Y = np.column_stack([np.arange(1000.0), np.append(np.arange(999.0), 1e5)])
     >>> frame(Y)
-    (array([  0. , -44.9]), array([ 999. , 1043.9]))
+    (array([  0.    , -44.4555]), array([ 999.    , 1043.4555]))
     """
     low, high = Y.min(axis=0), Y.max(axis=0)
     inner_low, inner_high = np.quantile(Y, [0.005, 0.995], axis=0)
