@@ -537,6 +537,63 @@ def test_info_counts_what_is_missing(suffix, tmp_path, capsys):
     assert "2 missing values (NaN), 1 infinite value" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("columns", "line", "points"),
+    [
+        ({"cell": "abc", "kind": "uvu"}, "0 of numbers, 2 of words (cell, kind)", "none: "),
+        ({"x": [1, 2, 4], "kind": "uvu"}, "1 of numbers, 1 of words (kind)", "3 in 1 dimension"),
+        ({"x": [1, 2, 4], "y": [1, 2, 4.5]}, "2 of numbers", "3 in 2 dimensions"),
+    ],
+)
+def test_info_says_what_the_columns_of_any_table_are(
+    suffix, columns, line, points, tmp_path, capsys
+):
+    file, pandas = tmp_path / f"table{suffix}", pytest.importorskip("pandas")
+    table = pandas.DataFrame({name: list(column) for name, column in columns.items()})
+    if suffix == ".csv":
+        table.to_csv(file, index=False)
+        line = line.replace("2 of words (cell, kind)", "1 of words (kind), row names (cell)")
+    else:
+        pytest.importorskip("pyarrow")
+        table.to_parquet(file)
+    assert main(["info", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert f"columns     {line}\n" in said
+    assert f"points      {points}" in said
+    assert told(capsys, "info", file)["columns"]["numbers"] == [
+        name for name in columns if name in "xy"
+    ]
+
+
+def test_info_says_why_a_table_has_no_points(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3,?\n4,5\n")
+    facts = told(capsys, "info", tmp_path / "a.csv")
+    assert facts["n"] is None
+    assert "'?' at row 1, column 1, 'b'" in facts["problem"]
+    assert told(capsys, "info", tmp_path / "a.csv", "--without", "b")["features"] == 1
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5ad"])
+@pytest.mark.parametrize("more", [[], ["--kind", "eot", "--drop", "1e-3"], ["--kind", "knn"]])
+def test_info_checks_a_graph_against_its_points(suffix, more, points, tmp_path, capsys):
+    graph, less = tmp_path / f"a{suffix}", tmp_path / "less.npy"
+    np.save(less, np.load(points)[:, 1:])
+    assert main(["affinity", str(points), "-q", "-o", str(graph), *more]) == 0
+    assert main(["info", str(graph), "--check", str(points)]) == (2 if "knn" in more else 0)
+    said = capsys.readouterr()
+    if "knn" in more:
+        assert "there is nothing to check" in said.err
+        return
+    assert f"check       holds: computed anew from {points}, marginal error" in said.out
+    facts = told(capsys, "info", graph, "--check", points)
+    assert facts["check"]["violation"] <= 1e-9 + 1e-3 * facts["eps"] / 90
+    assert main(["info", str(graph), "--check", str(less)]) == 2  # a column is missing
+    said = capsys.readouterr().err
+    assert f"--check {less} gives larger errors than {graph} claims: marginal error" in said
+    assert said.endswith("in their order and with all their columns\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [

@@ -6,7 +6,7 @@ name the flag.
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,7 @@ def add_text(parser: Any) -> None:
         )
     parser.add_argument(
         "--label",
+        action=_Once,
         metavar="NAME",
         help="a column of labels, of a table or of obs in a .h5ad file: no part of the points; "
         "colors the figures of embed and tsne and the report, and orders that of affinity",
@@ -117,6 +118,16 @@ def add_text(parser: Any) -> None:
         metavar="NAME",
         help="another column of a table that is no part of the points; may be given several times",
     )
+
+
+class _Once(Action):
+    """Keeps a value, of which there can be one."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, flag: Any = None) -> None:
+        """Keep it, or complain of the second."""
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"argument {flag}: was given twice; --without leaves out further columns")
+        setattr(namespace, self.dest, values)
 
 
 def _yes_or_no(text: str) -> bool:

@@ -79,9 +79,13 @@ class Session:
         if not self.quiet and not self._json:
             self.print(text, sys.stdout)
 
+    def worded(self, message: BaseException | str) -> str:
+        """The text of an error or a warning in one line, as this command words it."""
+        return in_one_line(message, self._spell)
+
     def warn(self, message: Warning | str) -> None:
         """Print a warning in one line, and keep it."""
-        text = in_one_line(message, self._spell)
+        text = self.worded(message)
         self.warnings.append(text)
         if not self.quiet:
             self.print(f"sparrot: warning: {text}", sys.stderr)

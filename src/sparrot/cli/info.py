@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,17 @@ from sparrot.cli._options import (
     points,
 )
 from sparrot.cli._session import Session
-from sparrot.cli._summary import affinity_facts, affinity_lines, whereabouts
-from sparrot.errors import counted
+from sparrot.cli._summary import (
+    affinity_facts,
+    affinity_lines,
+    certificate_line,
+    whereabouts,
+)
+from sparrot.errors import InvalidInputError, counted
 from sparrot.io import ending, formats_taking
+
+_ROUNDING = 1e-9  # of the largest cost or potential, in a violation that is computed anew
+_SHOWN = 8  # names of columns
 
 
 def add_parser(commands: Any) -> None:
@@ -33,6 +42,7 @@ def add_parser(commands: Any) -> None:
         "Shape, type and oddities of points; kind, scale and certificate of an affinity.",
         "points.csv",
         "affinity.npz --json",
+        "affinity.npz --check points.csv   # is it the optimum that it claims to be?",
     )
     parser.add_argument("path", type=Path, metavar="FILE", help=points())
     parser.add_argument(
@@ -40,26 +50,29 @@ def add_parser(commands: Any) -> None:
     )
     add_text(parser)
     add_stored(parser)
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="POINTS",
+        help="the file of points that an affinity was made of: computes its certificate anew, by "
+        "brute force over all pairs",
+    )
     add_verbosity(parser)
 
 
 def run(options: Namespace, session: Session) -> None:
     """Print what a file holds: an affinity, or points."""
-    from sparrot.cli._input import chosen_array
-    from sparrot.io import holds_affinity, list_affinities, list_arrays, read_matrix
+    from sparrot.io import holds_affinity, list_affinities, list_arrays
 
     path: Path = options.path
     session.stage(f"reading {path}")
     several = ending(path) == ".h5ad" and path.is_file()
     keys, arrays = (list_affinities(path), list_arrays(path)) if several else ([], [])
-    if options.key is not None or (options.array is None and holds_affinity(path)):
-        affinity = sparrot.load(path, key=options.key)
-        facts, lines = affinity_facts(affinity), affinity_lines(affinity)
+    asked = options.key is not None or options.check is not None
+    if asked or (options.array is None and holds_affinity(path)):
+        facts, lines = _affinity(options, session)
     else:
-        options.array = chosen_array(options)
-        given = {name: getattr(options, name) for name in READING}
-        facts = points_facts(read_matrix(path, **given)) | {"array": options.array}
-        lines = _points_lines(facts, options)
+        facts, lines = _points(options, session)
     for name, found in {"arrays": arrays, "affinities": keys}.items():
         if found:
             facts[name], lines[name] = found, ", ".join(found)
@@ -67,6 +80,93 @@ def run(options: Namespace, session: Session) -> None:
     shown = f"{size / 1e6:,.3g} MB" if size >= 1e6 else f"{size / 1e3:,.3g} kB"
     lines = {"file": f"{path}, {shown}"} | lines
     session.finish({"input": str(path), "bytes": size} | facts, lines)
+
+
+def _affinity(options: Namespace, session: Session) -> tuple[dict[str, Any], dict[str, str]]:
+    """What is known about an affinity, and whether that is true, if that was asked."""
+    affinity = sparrot.load(options.path, key=options.key)
+    facts, lines = affinity_facts(affinity), affinity_lines(affinity)
+    if options.check is not None:
+        session.stage("checking all pairs")
+        found = _checked(affinity, options)
+        facts["check"] = asdict(found)
+        has_floor = affinity.min_neighbors is not None
+        lines["check"] = f"holds: computed anew from {options.check}, "
+        lines["check"] += certificate_line(found, has_floor)
+    elif affinity.certificate is not None and affinity.certificate.claimed:
+        lines["certificate"] += " (--check POINTS does)"
+    return facts, lines
+
+
+def _checked(affinity: sparrot.Affinity, options: Namespace) -> sparrot.Certificate:
+    """The certificate by brute force; raises if it has larger errors than the file claims."""
+    given = {name: getattr(options, name) for name in READING}
+    found = affinity.check(sparrot.read_points(options.check, **given))
+    claim = affinity.certificate
+    if claim is None:  # as of a part of the points that was cut out
+        return found
+    assert affinity.potential is not None
+    assert affinity.eps is not None
+    size = max(affinity.mean_cost, abs(affinity.potential).max())
+    dropped = affinity.eps * (affinity.drop or 0.0) / len(affinity.potential)
+    if (
+        found.largest_error > claim.largest_error + _ROUNDING
+        or found.violation > claim.violation + _ROUNDING * size + dropped
+    ):
+        has_floor = affinity.min_neighbors is not None
+        raise InvalidInputError(
+            f"{options.check} gives larger errors than {options.path} claims: "
+            f"{certificate_line(found, has_floor)}, at a mean cost of {affinity.mean_cost:.4g}",
+            parameter="check",
+            value=options.check,
+            remedy="name the points that it was made of, in their order and with all their columns",
+        )
+    return found
+
+
+def _points(options: Namespace, session: Session) -> tuple[dict[str, Any], dict[str, str]]:
+    """What is known about points, and about the columns of a table, be they points or not."""
+    from sparrot.cli._input import chosen_array
+    from sparrot.io import list_columns, read_matrix
+
+    text = {name: getattr(options, name) for name in ("header", "names")}
+    columns = list_columns(options.path, **text)
+    options.array = chosen_array(options)
+    try:
+        points = read_matrix(options.path, **{name: getattr(options, name) for name in READING})
+    except InvalidInputError as error:
+        if columns is None or error.parameter != "path":
+            raise
+        facts: dict[str, Any] = {"n": None, "problem": session.worded(error)}
+        lines = {"points": f"none: {facts['problem']}"}
+    else:
+        facts = points_facts(points) | {"array": options.array}
+        lines = _points_lines(facts, options)
+    if columns is None:
+        return facts, lines
+    return facts | {"columns": columns}, {"columns": _columns_line(columns)} | lines
+
+
+def _columns_line(columns: dict[str, list[str]]) -> str:
+    """How many columns of a table are of which kind, and the names of words.
+
+    Examples
+    --------
+    >>> _columns_line({"numbers": ["x", "y"], "words": ["kind"], "names": ["cell"]})
+    '2 of numbers, 1 of words (kind), row names (cell)'
+    """
+    parts = [f"{len(columns['numbers'])} of numbers"]
+    if columns["words"]:
+        parts.append(f"{len(columns['words'])} of words ({_some(columns['words'])})")
+    if columns["names"]:
+        named = _some(columns["names"])
+        parts.append(f"row names ({named})" if named else "row names")
+    return ", ".join(parts)
+
+
+def _some(names: list[str]) -> str:
+    more = ", ..." if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def points_facts(X: Any) -> dict[str, Any]:

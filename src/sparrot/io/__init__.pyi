@@ -42,6 +42,7 @@ from ._numpy import (
 )
 from ._points import (
     Table as Table,
+    list_columns as list_columns,
     read_labels as read_labels,
     read_matrix as read_matrix,
     read_names as read_names,

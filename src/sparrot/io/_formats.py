@@ -31,7 +31,7 @@ class Format:
     lacks : why not, for results where that is worth a word.
     keeps : whether results are added to what is in a file already.
     options : the arguments of `read_points` that are for this format; with `"label"` the module
-        has `read_column`.
+        has `read_column`, with `"without"` it has `read_columns` and `list_columns`.
     needs : a package that must be there, and the extra that brings it.
 
     Examples

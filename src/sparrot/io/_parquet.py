@@ -40,16 +40,28 @@ def read_columns(
     return _features(source, label, without)[1]
 
 
-def _features(source: Path, label: str | None, without: Sequence[str]) -> tuple[Any, list[str]]:
-    """The columns of numbers, and their names."""
+def list_columns(source: Path) -> dict[str, list[str]]:
+    """The columns by what they hold: numbers, something else, or the index."""
+    columns, is_number = _columns(source)
+    return {
+        "numbers": list(compress(columns, is_number)),
+        "words": [name for name, number in zip(columns, is_number, strict=True) if not number],
+        "names": _index_columns(_read(source, columns=[]).schema),
+    }
+
+
+def _columns(source: Path) -> tuple[dict[str, Any], list[bool]]:
+    """All columns but the index, and which are of numbers."""
     with refuse_broken(source, _WHOLE):
         table = _read(source)
-        columns = {
-            name: table[name].to_numpy()
-            for name in table.column_names
-            if name not in _index_columns(table.schema)
-        }
-    is_number = [column.dtype.kind in "buif" for column in columns.values()]
+        index = _index_columns(table.schema)
+        columns = {name: table[name].to_numpy() for name in table.column_names if name not in index}
+    return columns, [column.dtype.kind in "buif" for column in columns.values()]
+
+
+def _features(source: Path, label: str | None, without: Sequence[str]) -> tuple[Any, list[str]]:
+    """The columns of numbers, and their names."""
+    columns, is_number = _columns(source)
     if not any(is_number):
         raise InvalidInputError(
             f"{source} must have columns of numbers, but has none",

@@ -48,8 +48,8 @@ def read_points(
         * `.csv`, `.tsv`, or either with `.gz`: numbers, with or without a header and a first
           column of row names; further columns of text are left out, with a warning. The first
           line is a header if it has words above numbers, or just counts 0, 1, 2, ...; the first
-          column is row names if it has words, or if the header has no name for it. A warning says
-          where that is in doubt;
+          column is row names if it has words (unless these are few and repeat, as labels do), or
+          if the header has no name for it. A warning says where that is in doubt;
         * `.parquet`: all columns of numbers but the index (extra `parquet`);
         * `.h5ad`: what `array` names: `"X"`, `"obsm/X_pca"`, `"layers/counts"`; without a name `X`
           if it has at most 50 columns, else `obsm/X_pca`; where that is missing all of `X`, of
@@ -152,6 +152,26 @@ def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] |
         return None
     names = chosen.load().read_names(source, **_given(text, chosen, source))
     return None if names is None or names == [str(k) for k in range(len(names))] else names
+
+
+def list_columns(source: Path, **text: bool | None) -> dict[str, list[str]] | None:
+    """The columns of a table by what they hold: `numbers`, `words`, `names` of rows; None if none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "cells.csv"
+    >>> _ = path.write_text("cell,height,kind\\na,1,x\\nb,3,x\\n")
+    >>> list_columns(path)
+    {'numbers': ['height'], 'words': ['kind'], 'names': ['cell']}
+    """
+    chosen = _format_of(source)
+    if "without" not in chosen.options:
+        return None
+    columns: dict[str, list[str]] = chosen.load().list_columns(
+        source, **_given(text, chosen, source)
+    )
+    return columns
 
 
 def _format_of(source: Path) -> Format:

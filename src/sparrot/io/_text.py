@@ -3,7 +3,8 @@
 What a column is gets decided by all of its fields: numbers, of which some may be missing, or words.
 The first line is a header if it has a word above numbers, or a word after the first field, or just
 counts 0, 1, 2, ... (perhaps after a first field), as pandas names columns that have no names. The
-first column is row names if it has words, if the header has no name for it or names it beside mere
+first column is row names if it has words (but not if these are few and repeat, as labels do, or if
+the caller asks for it by its name), if the header has no name for it or names it beside mere
 counts (as pandas writes an index), or if the header is one field shorter than the rows (as R writes
 tables). The caller may say which it is. Where a file could be read in two ways, a
 warning tells which was taken. Further columns of words are no features, nor is a column of labels.
@@ -15,7 +16,7 @@ import csv
 import gzip
 import logging
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -70,11 +71,14 @@ def _features(
 ) -> tuple[FloatArray, list[str]]:
     """The columns of numbers, and their names."""
     table = _read(source)
-    layout = _decide(table, header, names)
+    layout = _decide(table, header, names, {label, *without})
+    if layout.names and len(layout.columns) == 1:
+        problem = "has no columns but the row names"
+        raise _refusal(source, problem, "", table.first, table.delimiter)
     said = ("with" if found else "without" for found in (layout.header, layout.names))
     LOG.info("%s is read %s a header and %s row names", source, *said)
     X = table.below if layout.header else np.vstack([_values(table.first), table.below])
-    words = _columns_of_words(table, layout, X)
+    words = _columns_of_words(table, layout, X, {label, *without})
     _warn_if_doubtful(table, layout, header, names)
     first = int(layout.names)
     columns, words = layout.columns[first:], [c - first for c in words]
@@ -99,12 +103,27 @@ def read_column(
 ) -> Any:
     """The column of labels: integers or floats if all of its fields are, else text."""
     table = _read(source)
-    layout = _decide(table, header, names)
+    layout = _decide(table, header, names, {label})
     require_column(source, layout.columns[int(layout.names) :], label)
     column = len(layout.columns) - 1 - layout.columns[::-1].index(label)
     with _opened(source) as file:
         rows = islice(_rows(file, table.delimiter), int(layout.header), None)
         return _as_labels(np.asarray([row[column] for row in rows], dtype=str))
+
+
+def list_columns(
+    source: Path, *, header: bool | None = None, names: bool | None = None
+) -> dict[str, list[str]]:
+    """The columns by what they hold, for the most part: numbers, words, or the names of rows."""
+    table = _read(source)
+    layout = _decide(table, header, names)
+    first, n = int(layout.names), len(table.below)
+    words = [c for c, found in table.words.items() if c >= first and found.prevail(n)]
+    return {
+        "numbers": [name for c, name in enumerate(layout.columns) if c >= first and c not in words],
+        "words": [layout.columns[c] for c in sorted(words)],
+        "names": layout.columns[:first],
+    }
 
 
 def _as_labels(fields: Any) -> Any:
@@ -212,11 +231,29 @@ def write_table(table: Table, target: Path) -> None:
 
 @dataclass(slots=True)
 class _Words:
-    """Fields of a column that are neither numbers nor missing: how many, and the first of them."""
+    """Fields of a column that are neither numbers nor missing: how many, the first, different ones.
 
-    count: int
+    Of the different ones there are enough to see that they are many.
+    """
+
     row: int
     text: str
+    count: int = 0
+    different: set[str] = field(default_factory=set)
+
+    def add(self, text: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.different) <= _LABELS:
+            self.different.add(text)
+
+    def prevail(self, n: int) -> bool:
+        """Whether they are most of n fields, and no sign that the file is broken."""
+        return 2 * self.count > n and self.text.isprintable()
+
+    def repeat(self, n: int) -> bool:
+        """Whether they are most of n fields, and few different ones, as labels are."""
+        return self.prevail(n) and len(self.different) <= min(_LABELS, n // 2)
 
 
 @dataclass(slots=True)
@@ -284,7 +321,7 @@ def _read_below(
             numbers.extend(_values(row))
             for column, text in enumerate(row):
                 if _is_word(text):
-                    words.setdefault(column, _Words(0, k, text)).count += 1
+                    words.setdefault(column, _Words(k, text)).add(text)
     below = np.frombuffer(numbers, np.float64).reshape(k + 1, width)
     return _Table(source, delimiter, first, below, words)
 
@@ -310,7 +347,10 @@ def _values(row: list[str]) -> list[float]:
     return [float(text) if _is_number(text) else np.nan for text in row]
 
 
-def _decide(table: _Table, header: bool | None, names: bool | None) -> _Layout:
+def _decide(
+    table: _Table, header: bool | None, names: bool | None, asked: Set[str | None] = frozenset()
+) -> _Layout:
+    """What the first line and column are, where columns of some names were asked for."""
     first, (n, width) = table.first, table.below.shape
     short = n > 0 and len(first) == width - 1
     if header is None:
@@ -329,10 +369,11 @@ def _decide(table: _Table, header: bool | None, names: bool | None) -> _Layout:
         raise _refusal(table.source, problem, "repair that line", first, table.delimiter)
     if names is None:
         unnamed = header and (first[0].strip() == "" or _counts(first))
-        names = short or unnamed or 0 in table.words or (not header and _is_word(first[0]))
+        words = table.words.get(0)
+        word = words is not None or (not header and _is_word(first[0]))
+        labels = (first[0] if header else "0") in asked or (words is not None and words.repeat(n))
+        names = short or unnamed or (word and not labels)
     columns = [""] * short + first if header else [str(k) for k in range(width)]
-    if width == int(names):
-        raise _refusal(table.source, "has no columns but the row names", "", first, table.delimiter)
     return _Layout(header, names, columns)
 
 
@@ -358,29 +399,31 @@ def _just_counts(first: list[str]) -> bool:
     return len(first) > 1 and first == [str(k) for k in range(len(first))]
 
 
-def _columns_of_words(table: _Table, layout: _Layout, X: FloatArray) -> list[int]:
-    """The columns of words; raises if there are no others, or for words among numbers."""
+def _columns_of_words(
+    table: _Table, layout: _Layout, X: FloatArray, no_features: Set[str | None]
+) -> list[int]:
+    """The columns of words; raises if there are no others, or for words among numbers.
+
+    Words among numbers do not matter in a column that is known to be no feature.
+    """
     found = {c: words for c, words in table.words.items() if c >= int(layout.names)}
     if not layout.header:
         for c, text in enumerate(table.first):
             if c >= int(layout.names) and _is_word(text):
-                found[c] = _Words(1 + (found[c].count if c in found else 0), -1, text)
+                found[c] = _Words(-1, text, 1 + (found[c].count if c in found else 0))
     where = "counted from 0 below the header" if layout.header else "counted from 0"
-    whole = sorted(
-        c
-        for c, words in found.items()
-        if 2 * words.count > len(X) and words.text.isprintable()  # or the file is broken
-    )
+    whole = sorted(c for c, words in found.items() if words.prevail(len(X)))
     if whole and len(whole) == X.shape[1] - int(layout.names):
         listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in whole[:5])
+        after = " after the first" if layout.names else ""
         raise _refusal(
             table.source,
-            f"must have columns of numbers after the first, and these hold words: {listed}",
+            f"must have columns of numbers{after}, and these hold words: {listed}",
             "write numbers",
             [found[c].text for c in whole] + (table.first if len(table.first) == 1 else []),
             table.delimiter,
         )
-    among_numbers = found.keys() - set(whole)
+    among_numbers = [c for c in found if c not in whole and layout.columns[c] not in no_features]
     if not among_numbers:
         return whole
     c = min(among_numbers, key=lambda c: found[c].row)
@@ -389,20 +432,23 @@ def _columns_of_words(table: _Table, layout: _Layout, X: FloatArray) -> list[int
         table.source,
         f"is not a table of numbers: {found[c].text!r} at row {row}, column "
         f"{c - int(layout.names)}, {layout.columns[c]!r} ({where}), is no number",
-        "impute what is missing",
+        [
+            "impute what is missing",
+            f"leave that column out by {{without={literal(repr(layout.columns[c]))}}}",
+        ],
         [*table.first, found[c].text],
         table.delimiter,
     )
 
 
 def _refusal(
-    source: Path, problem: str, remedy: str, row: list[str], delimiter: str
+    source: Path, problem: str, remedy: str | list[str], row: list[str], delimiter: str
 ) -> InvalidInputError:
     """The error of a file; it says so if the fields of a row seem to be separated otherwise."""
     found = [s for s in ";|\t," if s != delimiter and any(s in text for text in row)]
     if len(row) == 1 and len(row[0].split()) > 1:
         found.append(" ")
-    remedies = [remedy]
+    remedies = [remedy] if isinstance(remedy, str) else list(remedy)
     if found:
         problem += f" (its fields seem to be separated by {found[0]!r} and not {delimiter!r})"
         remedies.append("write it with ',' as .csv or with tabs as .tsv, and with decimal points")

@@ -92,6 +92,7 @@ def test_programs_get_wrong_usage_as_json_too(typed, command, capsys):
         (["affinity", "x.npy", "--eps", "1", "--perplexity", "30"], "not allowed with"),
         (["affinity", "x.npy", "--pca", "few"], "invalid int value"),
         (["report", "x.npy", "--bogus"], "unrecognized arguments: --bogus; see sparrot report --"),
+        (["embed", "x.csv", "--label", "a", "--label", "b"], "--label: was given twice; --without"),
         (["info", "x.npy", "--eps", "1"], "unrecognized arguments: --eps 1; see sparrot info --"),
     ],
 )

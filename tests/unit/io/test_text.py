@@ -26,7 +26,8 @@ def read(tmp_path):
             said = []
             patched.setattr("sparrot.io._text.warn", lambda warning: said.append(str(warning)))
             X = read_matrix(path, **options)
-        options.pop("label", None)
+        said_of_columns = ("label", "without")
+        options = {name: value for name, value in options.items() if name not in said_of_columns}
         return X.tolist(), read_names(path, **options), said
 
     return read_text
@@ -161,6 +162,36 @@ def test_columns_of_text_are_left_out_with_one_line_that_names_them(read):
         read("h,w\na,b\nc,d\n")
     with pytest.raises(InvalidInputError, match="'x' at row 2, column 0, 'h'"):
         read(table("ab" * 6).replace("2.5,", "x,"), names=False)
+
+
+def test_a_first_column_of_few_words_that_repeat_is_no_row_names(read, tmp_path):
+    rows = [f"{'ab'[k % 2]},{k}.5,{k * k % 7}\n" for k in range(12)]
+    text = f"kind,x,y\n{''.join(rows)}"
+    X, names, said = read(text)
+    assert (np.shape(X), names) == ((12, 2), None)
+    assert said[0].endswith("'kind', which is not of numbers; to color by it, give label='kind'")
+    assert read(text, label="kind") == (X, None, [])
+    assert read(text, names=True) == (X, list("ab" * 6), [])
+    assert sparrot.read_labels(tmp_path / "a.csv", "kind").tolist() == list("ab" * 6)
+    assert "left out the column '0'" in read("".join(rows))[2][0]  # without a header
+
+
+def test_a_word_among_numbers_does_not_matter_in_a_column_that_is_left_out(read):
+    text = "x,age,y\n1,30,5\n2,?,6\n3,41,7\n"
+    with pytest.raises(InvalidInputError, match=r"'\?' at row 1.* out by without='age'"):
+        read(text)
+    assert read(text, without=["age"])[0] == [[1, 5], [2, 6], [3, 7]]
+    assert read(text, label="age")[0] == [[1, 5], [2, 6], [3, 7]]
+
+
+def test_a_first_column_can_be_asked_for_by_its_name(read, tmp_path):
+    text = "cell,x\n" + "".join(f"c{k},{k}.5\n" for k in range(12))
+    cells = [f"c{k}" for k in range(12)]
+    assert read(text)[1:] == (cells, [])
+    assert read(text, label="cell")[::2] == (read(text)[0], [])
+    assert sparrot.read_labels(tmp_path / "a.csv", "cell").tolist() == cells
+    with pytest.raises(InvalidInputError, match="label must be a column"):
+        sparrot.read_labels(tmp_path / "a.csv", "cell", names=True)
 
 
 def test_a_last_column_of_few_integers_is_remarked_on(read):
