@@ -616,10 +616,13 @@ def as_weights(a: Any, n: int, name: str, each: str = "point") -> FloatArray:
             parameter=name,
             value=weights[bad[0]],
         )
-    if not 0 < weights.sum() < np.inf:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not 0 < total < np.inf:
         raise InvalidInputError(
-            f"must not all be zero, with a finite sum, got the sum {weights.sum():g}",
+            f"must not all be zero, with a finite sum, got the sum {total:g}",
             parameter=name,
+            remedy="" if total == 0 else "divide them by the largest",
         )
     return weights
 

@@ -89,7 +89,7 @@ def from_record(
             matrix.check_format(full_check=True)
         _require_size(record, matrix, source)
         affinity = _affinity(record, matrix, potential, source, changed)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(
@@ -137,12 +137,14 @@ def _require_sense(affinity: Affinity, source: str) -> None:
     k, certificate = affinity.min_neighbors, affinity.certificate
     errors = () if certificate is None else (certificate.marginal_error, certificate.violation)
     senseless = {
-        "a matrix with entries that are no finite numbers": not np.isfinite(values).all(),
+        "a matrix with entries that are no finite numbers": values.dtype.kind not in "buif"
+        or not np.isfinite(values).all(),
         "a potential that is not finite": u is not None and not np.isfinite(u).all(),
         f"eps = {eps}, which must be positive": eps is not None and not 0 < eps < np.inf,
         "a potential and no eps, or eps and no potential": (u is None) != (eps is None),
         f"q = {affinity.q}, which must be from 0 to 1": not 0 <= affinity.q <= 1,
-        f"a mean cost of {affinity.mean_cost}": not np.isfinite(affinity.mean_cost),
+        f"a mean cost of {affinity.mean_cost}": not np.isfinite(affinity.mean_cost)
+        or (eps is not None and affinity.metric != "kernel" and affinity.mean_cost <= 0),
         f"a shift of {affinity.shift}": not np.isfinite(affinity.shift),
         "row_eps without min_neighbors, or the other way": (e is None) != (k is None),
         "row_eps that are negative or not finite": e is not None
@@ -164,10 +166,11 @@ def require_schema(record: Mapping[str, Any], source: str) -> None:
             f"{source} is no affinity that sparrot saved",
             remedy="points are read by {sparrot.read_points}",
         )
-    schema = int(record["schema"])
-    if schema != SCHEMA:
+    schema = record["schema"]
+    if np.ndim(schema) or schema != SCHEMA:
         raise InvalidInputError(
-            f"{source} has schema {schema}, and this version of sparrot reads schema {SCHEMA}",
+            f"{source} has schema {str(schema)[:20]}, and this version of sparrot reads schema "
+            f"{SCHEMA}",
             remedy=["load it with the version that wrote it", "upgrade sparrot"],
         )
 

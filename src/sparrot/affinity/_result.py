@@ -219,7 +219,8 @@ class Affinity:
         assert self.eps is not None
         u, eps, q = self.potential + self.shift, self.eps, self.q
         w = np.ones_like(u) if self.weights is None else self.weights
-        if not (0 < eps < np.inf and np.isfinite(u).all() and ((w > 0) & (w < np.inf)).all()):
+        possible = 0 < eps < np.inf and 0 <= q <= 1 and bool(((w > 0) & (w < np.inf)).all())
+        if not (possible and np.isfinite(u).all()):
             return np.inf  # there is no such problem, or no such potential
         own = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         if self.metric not in ("precomputed", "kernel"):
@@ -292,7 +293,14 @@ def _costs_anew(X: PointArray, metric: str, q: float) -> Callable[[slice], Float
     if metric == "cosine":
         Y = X / np.abs(X).max(axis=1, keepdims=True).astype(np.float64)
         return lambda rows: cdist(Y[rows], Y, "cosine")
-    D = np.asarray(pairwise_distances(X, metric=metric), dtype=np.float64)
+    try:
+        D = np.asarray(pairwise_distances(X, metric=metric), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(
+            f"has no distances of the metric {metric!r} ({error})",
+            parameter="X",
+            remedy="pass the points it was made from",
+        ) from error
     return lambda rows: (D[rows] + D[:, rows].T) / 2
 
 

@@ -248,8 +248,11 @@ class _Words:
             self.different.add(text)
 
     def prevail(self, n: int) -> bool:
-        """Whether they are most of n fields, and no sign that the file is broken."""
-        return 2 * self.count > n and self.text.isprintable()
+        """Whether they are most of n fields, and no sign that the file is broken.
+
+        Numbers with another delimiter between them are one: it is not what its ending says.
+        """
+        return 2 * self.count > n and self.text.isprintable() and not _are_numbers(self.text)
 
     def repeat(self, n: int) -> bool:
         """Whether they are most of n fields, and few different ones, as labels are."""
@@ -332,6 +335,25 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+def _are_numbers(text: str) -> bool:
+    """Whether a field is several numbers, between which there is the delimiter of other files."""
+    return any(s in text and all(map(_is_number, text.split(s))) for s in ";|\t,")
+
+
+def _is_number_of_others(text: str) -> bool:
+    """Whether a field is a number with a unit of some kind, or with marks within it.
+
+    Examples
+    --------
+    >>> [_is_number_of_others(text) for text in ("1,000", "5%", "$ 7", "0,5", "<0.1", "1_0")]
+    [True, True, True, True, True, True]
+    >>> [_is_number_of_others(text) for text in ("2020-01-01", "cell 3", "x", "TAL-1", "%")]
+    [False, False, False, False, False]
+    """
+    digits = text.strip(" %$€£<>~'").replace(",", ".").replace("_", "")
+    return _is_word(text) and _is_number(digits.replace(".", "", digits.count(".") - 1))
 
 
 def _is_missing(text: str) -> bool:
@@ -480,15 +502,23 @@ def _doubts_about_header(table: _Table, layout: _Layout) -> Iterator[tuple[str, 
             "is 0, and was taken for a point, not for a header",
             "give {header=True} if it is a header",
         )
-    numbers = _values(first[1:])
+    numbers = _values(first[int(layout.names) :])
     ascending = len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
     whole = ascending and all(number.is_integer() for number in numbers)
-    if not layout.header and layout.names and whole:
+    if not layout.header and whole and (layout.names or _unlike(numbers, table.below)):
+        name = f" with the name {first[0]!r}" if layout.names else ""
         yield (
-            f"was taken for a point with the name {first[0]!r}, and its numbers ascend as in a "
-            "header",
+            f"was taken for a point{name}, and its numbers ascend as in a header",
             "give {header=True} if it is one",
         )
+
+
+def _unlike(numbers: list[float], below: FloatArray) -> bool:
+    """Whether each of these integers has fractions below it, or numbers that do not reach it."""
+    fractions = (np.floor(below) != below).any(axis=0)
+    with np.errstate(invalid="ignore"):
+        beyond = (np.abs(below) < np.abs(numbers)).all(axis=0)
+    return len(below) > 1 and bool((fractions | beyond).all())
 
 
 def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, str]]:
@@ -496,10 +526,16 @@ def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, s
     if layout.names and 0 in table.words and not np.isnan(column).all():
         words = table.words[0]
         yield (
-            f"has words in {words.count} of {len(column)} rows ({literal(repr(words.text))} at row "
+            f"has words in {words.count} of {len(column)} rows ({words.text!r} at row "
             f"{words.row + int(not layout.header)}) and numbers in others, and was taken for row "
             "names",
             "give {names=False} if it is a feature",
+        )
+    elif layout.names and 0 in table.words and _is_number_of_others(table.words[0].text):
+        yield (
+            f"has numbers in a form that is not read, such as {table.words[0].text!r}, and was "
+            "taken for row names",
+            "write plain numbers if it is a feature",
         )
     nameless = layout.header and not layout.names
     if nameless and table.below.shape[1] > 1 and np.array_equal(column, np.arange(len(column))):

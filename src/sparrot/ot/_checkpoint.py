@@ -120,7 +120,8 @@ class Checkpoint:
         """Whether there are no multipliers, or some that a run can have found at an eps."""
         if e is None or eps is None:
             return e is None and eps is None
-        if e.dtype != np.float64 or e.shape != (self._n,) or eps.shape != ():
+        floats = e.dtype == eps.dtype == np.float64
+        if not (floats and e.shape == (self._n,) and eps.shape == ()):
             return False
         return bool(((e >= 0) & (e < np.inf)).all() and 0 < eps < np.inf)
 

@@ -51,6 +51,7 @@ _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
 _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
 _TINY = 1e-12  # relative eps that deserves a look at the nearest costs
+_VAST = 1e100  # relative eps whose square, summed over pairs, is far from overflow
 _STRIDE = 3.0  # longest step of a search, in log eps,
 _ENTROPIC_STRIDE = 1.4  # and where too small an eps is much harder than a larger one
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
@@ -195,6 +196,13 @@ class EpsilonPath:
                 parameter="eps",
                 value=eps,
                 remedy=["take a larger one", "give {perplexity=30} instead"],
+            )
+        if eps > _VAST:
+            raise InvalidInputError(
+                f"is {eps:.3g} x the mean cost, and its square overflows",
+                parameter="eps",
+                value=eps,
+                remedy="take {eps=1e16}, beside which no cost makes a difference",
             )
         start = self._predicted(np.log(eps))
         tol = self._options.tol if tol is None else tol

@@ -36,6 +36,17 @@ def test_without_a_positive_eps_there_is_no_problem_that_a_matrix_could_solve(ep
     assert replace(sparrot.qot(X, eps=1.0), eps=eps).check(X).violation == INF
 
 
+@pytest.mark.parametrize("q", [-np.inf, -1.0, 1.5, np.inf, np.nan])
+def test_a_q_outside_of_the_family_is_infinitely_wrong(q):
+    assert replace(sparrot.qot(X, eps=1.0), q=q).check(X).violation == INF
+
+
+def test_points_that_a_metric_does_not_take_are_refused_by_name():
+    a = sparrot.qot(X[:, :2], metric="haversine")
+    with pytest.raises(sparrot.InvalidInputError, match="X has no distances of the metric 'haver"):
+        a.check(X)
+
+
 def test_a_matrix_with_a_nan_proves_nothing():
     a = sparrot.qot(X, eps=1.0)
     W = a.matrix.copy()

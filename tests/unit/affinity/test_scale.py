@@ -61,6 +61,7 @@ def test_perplexity_works_for_the_q_family_and_the_active_set():
         ({"perplexity": 0}, "perplexity must be positive"),
         ({"perplexity": 1.0001}, "gives a mean perplexity of 1.0001"),
         ({"eps": "small"}, "'connected'"),
+        ({"eps": 1e160}, "its square overflows; take eps=1e16"),
     ],
 )
 def test_impossible_wishes_are_refused(arguments, message):

@@ -293,3 +293,24 @@ def test_columns_that_are_left_out_are_no_part_of_the_points(suffix, tmp_path):
     with pytest.raises(InvalidInputError, match="no number in column 'b' at row 2") as error:
         sparrot.read_points(path, label="kind")
     assert "without='b'" in str(error.value)
+
+
+@pytest.mark.parametrize("number", ["1,000", "5%", "$7", "<0.1", "0,5"])
+def test_numbers_that_are_not_read_are_no_row_names_without_a_word(read, number):
+    X, names, said = read(f'dose,height\n"{number}",1.5\n"2{number}",2.5\n')
+    assert X == [[1.5], [2.5]]
+    assert names == [number, f"2{number}"]
+    assert [number in line and "dose" in line for line in said] == [True]
+
+
+@pytest.mark.parametrize("text", ["1,5;2,5\n3,5;4,5\n", "x;1,5;2\ny;2,5;3\n", "1,5|2,5\n3,5|4,5\n"])
+def test_a_decimal_comma_does_not_make_columns(read, text):
+    with pytest.raises(InvalidInputError, match=r"seem to be separated by '[;|]'"):
+        read(text)
+
+
+def test_a_first_line_of_numbers_unlike_those_below_may_be_a_header(read):
+    X, _, said = read("2019,2020,2022\n0.5,1.5,2\n3.5,4.5,1\n")
+    assert X[0] == [2019.0, 2020.0, 2022.0]
+    assert ["header=True" in line for line in said] == [True]
+    assert read("1,2,3\n4,5,6\n7,8,8\n")[2] == []

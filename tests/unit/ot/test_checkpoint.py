@@ -56,6 +56,7 @@ IMPOSSIBLE = {
     "a NaN in the multipliers": lambda a: {"e": np.full_like(a["u"], np.nan), "eps": np.float64(1)},
     "too few multipliers": lambda a: {"e": np.ones(299), "eps": np.float64(1)},
     "multipliers without an eps": lambda a: {"e": np.ones(300)},
+    "multipliers of a word": lambda a: {"e": np.ones(300), "eps": np.array("word")},
     "multipliers of no eps": lambda a: {"e": np.ones(300), "eps": np.float64(0)},
 }
 

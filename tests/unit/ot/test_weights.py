@@ -264,6 +264,7 @@ def test_leading_eigenvectors_are_those_of_the_copies():
     ("arguments", "message"),
     [
         ({"weights": np.ones(3)}, "must be 20 weights, one per point"),
+        ({"weights": np.full(20, 1e308)}, "got the sum inf; divide them by the largest"),
         ({"weights": np.r_[0.0, np.ones(19)]}, "weights must be positive, but that of point 0"),
         ({"weights": np.r_[-1.0, np.ones(19)]}, r"weights\[0\] is -1"),
         ({"weights": np.r_[20.0, np.ones(19)]}, "leave no solution without self-loops: point 0"),
