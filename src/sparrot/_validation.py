@@ -61,7 +61,7 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
     return X
 
 
-def as_path(path: Any) -> Path:
+def as_path(path: Any, name: str = "path") -> Path:
     """The path of a file."""
     try:
         named = Path(path)
@@ -70,7 +70,7 @@ def as_path(path: Any) -> Path:
     if named == Path() or "\0" in str(named):
         raise InvalidInputError(
             f"must be the path of a file, got {path!r}",
-            parameter="path",
+            parameter=name,
             value=path,
             remedy="pass a string or a pathlib.Path",
         )
@@ -572,6 +572,49 @@ def as_flag(value: Any, name: str) -> bool:
             f"must be True or False, got {value!r}", parameter=name, value=value
         )
     return bool(value)
+
+
+def as_word(value: Any, name: str) -> str:
+    """A string, such as the name of a column."""
+    if not isinstance(value, str):
+        raise InvalidInputError(
+            f"must be a string, got {_a_kind(value)}", parameter=name, value=value
+        )
+    return value
+
+
+def as_key(value: Any, name: str) -> str | None:
+    """A string that names a part of something, or None for the usual one."""
+    return None if value is None else as_word(value, name)
+
+
+def as_seed(random_state: Any) -> int:
+    """A seed that every library takes, and files can hold."""
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
+    if not whole or not 0 <= int(random_state) < 2**32:
+        raise InvalidInputError(
+            f"must be an integer from 0 to 2**32 - 1, got {_shown(random_state)}",
+            parameter="random_state",
+            value=random_state,
+        )
+    return int(random_state)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator of random numbers, from a seed or as it is."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"must be a seed or a generator of NumPy, got {_shown(random_state)}",
+            parameter="random_state",
+            value=random_state,
+        ) from error
+
+
+def _shown(value: Any) -> str:
+    """A number as it is, and anything else by its type."""
+    return str(value)[:40] if isinstance(value, Real) else _a_kind(value)
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:

@@ -242,15 +242,15 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "regularizer", "init", "reference", "algorithm",
     ),
     "flag": ("hollow", "copy", "header", "knn"),
-    "thing": ("affinity", "to", "source", "adata", "summary", "results", "path"),
-    # What is passed on to another library or only shown.
-    "free": (
-        "random_state", "n_jobs", "progress", "arguments", "options", "neighbors", "checkpoint",
-        "key", "array", "names", "use_rep", "ax", "axes", "size", "style", "name", "columns",
+    "thing": (
+        "affinity", "to", "source", "adata", "summary", "results", "path", "random_state", "n_jobs",
+        "progress", "neighbors", "checkpoint", "key", "array", "names", "use_rep", "columns",
         "layouts", "title", "load", "neighbors_key", "key_added", "layer", "init_pos", "noise",
         "radii", "metric_params", "metric_kwds", "label", "without", "rng", "transformer",
         "distances", "engine",
     ),
+    # What is passed on to another library: keywords, and what Matplotlib draws with.
+    "free": ("arguments", "options", "ax", "axes", "size", "style", "name"),
 }
 # fmt: on
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
@@ -404,6 +404,13 @@ HOSTILE: dict[str, dict[str, Callable[[], Any]]] = {
         "a dictionary": dict,
         "an object": object,
         "a NUL byte": lambda: "a\0b",
+        "bytes": lambda: b"abc",
+        "half": lambda: 0.5,
+        "minus seven": lambda: -7,
+        "NaN": lambda: float("nan"),
+        "a huge integer": lambda: 10**400,
+        "a complex number": lambda: 1j,
+        "a set": lambda: {1, 2},
         "empty data": lambda: anndata.AnnData(np.zeros((0, 0))),
         "a folder": folder,
     },

@@ -20,6 +20,13 @@ def test_every_argument_of_every_public_function_has_its_kind(name):
     assert not unknown, f"add {unknown} of {name} to tests/hostile/inputs.py"
 
 
+def test_nothing_is_free_but_keywords_of_others_and_what_matplotlib_draws_with():
+    for name in NAMES:
+        for parameter in inspect.signature(inputs.public_functions()[name]).parameters.values():
+            if inputs.KINDS[parameter.name] == "free":
+                assert parameter.kind is parameter.VAR_KEYWORD or name.startswith("plot."), name
+
+
 def test_the_table_has_the_rooms_that_users_have():
     rooms = {name for name in sparrot.__all__ if inspect.ismodule(getattr(sparrot, name))}
     assert rooms == {*inputs.ROOMS, "errors"}

@@ -22,7 +22,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from numbers import Real
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -820,7 +819,7 @@ def as_options(
         max_iter=as_max_iter(max_iter),
         search=search,
         neighbors=neighbors,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
+        checkpoint=None if checkpoint is None else as_path(checkpoint, "checkpoint"),
     )
 
 

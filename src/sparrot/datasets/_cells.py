@@ -23,6 +23,7 @@ from scipy.sparse import csr_array, vstack
 
 from sparrot._files import whole_file
 from sparrot._types import FloatArray, IntArray
+from sparrot._validation import as_generator
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io import open_hdf5, open_npz, read_anndata, read_csr
 
@@ -65,7 +66,7 @@ class Cells:
         """A random choice of n cells, in their order; all of them if there are no more than n."""
         if n >= self.X.shape[0]:
             return self
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         return self.take(np.sort(rng.choice(self.X.shape[0], n, replace=False)))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml
 
 from sparrot._types import FloatArray, IntArray
+from sparrot._validation import as_generator
 from sparrot.datasets._cells import VARIABLE, find_data
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io import open_npz
@@ -77,7 +78,7 @@ def load_mnist(
     >>> ones.X.shape  # doctest: +SKIP
     (250, 784)
     """
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     X, y = _all_images()
     chosen = [_choice(rng, np.flatnonzero(y == digit), digit, n_per_digit) for digit in digits]
     rows = np.concatenate(chosen)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_finite
+from sparrot._validation import as_finite, as_generator
 from sparrot.errors import InvalidInputError
 
 
@@ -63,7 +63,7 @@ def make_mixture(
         )
     k = len(spreads)
     radius = float(as_finite(radius, (), "radius"))
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     labels = np.repeat(np.arange(k), n_per_cluster)
     theta = 2 * np.pi * labels / k
     clean = radius * np.stack([np.sin(theta), np.cos(theta)], axis=1)
@@ -89,7 +89,7 @@ def make_sphere(
     ((100, 4), 1.0)
     """
     n, d = _as_size(n, "n"), _as_size(d, "d")
-    Z = np.random.default_rng(random_state).standard_normal((n, d + 1))
+    Z = as_generator(random_state).standard_normal((n, d + 1))
     return Z / np.linalg.norm(Z, axis=1, keepdims=True)
 
 
@@ -139,12 +139,13 @@ def make_spiral(
     ((100, 20), (100, 3))
     """
     n, d = _as_size(n, "n", least=3), _as_size(d, "d", least=3)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     t = _evenly_spaced(n)
     clean = _curve(t)
     R = np.linalg.qr(rng.standard_normal((d, 3)))[0]
     Z = rng.standard_normal((n, d))
-    rho = noise[0] + noise[1] * (1 + np.cos(6 * t)) / 2
+    least, range_ = as_finite(noise, (2,), "noise")
+    rho = least + range_ * (1 + np.cos(6 * t)) / 2
     X = clean @ R.T + Z * (rho / np.linalg.norm(Z, axis=1))[:, None]
     X -= X.mean(axis=0)
     X /= np.sqrt(2 * np.square(X).sum(axis=1).mean())
@@ -230,11 +231,11 @@ def make_torus(
     >>> torus.X.shape, torus.X[0].round(6) + 0.0
     ((100, 3), array([0. , 1. , 0.5]))
     """
-    R, r = radii
+    R, r = as_finite(radii, (2,), "radii").tolist()
     if not 0 < r < R < np.inf:
         raise InvalidInputError(f"must be R > r > 0, got {radii!r}", parameter="radii", value=radii)
     n = _as_size(n, "n")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     theta, phi = _tube_angles(rng, n, r / R), 2 * np.pi * rng.random(n)
     if first is not None:
         theta[0], phi[0] = as_finite(first, (2,), "first")

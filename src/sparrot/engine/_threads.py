@@ -27,6 +27,7 @@ from threadpoolctl import ThreadpoolController
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.errors import InvalidInputError
 
+_MOST_JOBS = 2**31 - 1  # what an integer in C can hold
 _BLOCK_ENTRIES = 4_000_000  # of a dense block in work, 32 MB
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -173,9 +174,10 @@ class Threads:
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        whole = isinstance(n_jobs, Integral) and 0 < abs(int(n_jobs)) <= _MOST_JOBS
+        if n_jobs is not None and not whole:
             raise InvalidInputError(
-                f"must be a nonzero integer, got {n_jobs!r}",
+                f"must be a nonzero integer, got {str(n_jobs)[:40]}",
                 parameter="n_jobs",
                 value=n_jobs,
                 remedy="leave it out for all cores",

@@ -27,6 +27,7 @@ from scipy.sparse import coo_array, csr_matrix
 from sparrot._extras import load_extra
 from sparrot._files import digest
 from sparrot._types import PointArray, UIntArray
+from sparrot._validation import as_key, as_word
 from sparrot.affinity import (
     Affinity,
     distance_named,
@@ -139,7 +140,7 @@ def put_graph(
 
 def get_affinity(adata: Any, key: str | None, source: str = "adata") -> Affinity:
     """The affinity under a key of `uns`; without a key, the only one that sparrot wrote."""
-    key = _only_key(adata, source) if key is None else key
+    key = _only_key(adata, source) if key is None else as_word(key, "key")
     entry = adata.uns.get(key, {})
     if RECORD not in entry:
         raise InvalidInputError(
@@ -220,7 +221,7 @@ def get_connectivities(adata: Any, neighbors_key: str | None) -> Any:
 
     Old files have no `connectivities_key`; scanpy reads the default graph without it.
     """
-    key = neighbors_key or DEFAULT_KEY
+    key = as_key(neighbors_key, "neighbors_key") or DEFAULT_KEY
     entry = adata.uns.get(key, {})
     place = entry.get(
         "connectivities_key", GraphKeys().connectivities if key == DEFAULT_KEY else ""

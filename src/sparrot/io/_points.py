@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sparrot._validation import as_array, as_path
+from sparrot._validation import as_array, as_flag, as_path, as_word
 from sparrot.errors import AffinityWarning, InvalidInputError, counted
 from sparrot.io._formats import (
     FORMATS,
@@ -220,7 +220,8 @@ def read_labels(
     """
     source = as_path(path)
     chosen = _format_of(source)
-    given = _given({"label": label, "header": header, "names": names}, chosen, source)
+    asked = {"label": as_word(label, "label"), "header": header, "names": names}
+    given = _given(asked, chosen, source)
     return chosen.load().read_column(source, **given)
 
 
@@ -228,6 +229,8 @@ def _given(options: Mapping[str, Any], chosen: Format, source: Path) -> dict[str
     """The options that were given; raises if they are not for this format."""
     given = {name: value for name, value in options.items() if value is not None}
     for name, value in given.items():
+        if name != "without":  # `as_columns` has looked at it
+            (as_flag if name in ("header", "names") else as_word)(value, name)
         if name not in chosen.options:
             raise InvalidInputError(
                 f"is for {' and '.join(formats_taking(name))} files, "

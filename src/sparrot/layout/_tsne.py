@@ -27,6 +27,7 @@ from sparrot._validation import (
     as_points,
     as_positive,
     as_public_metric,
+    as_seed,
 )
 from sparrot.affinity import (
     Affinity,
@@ -94,15 +95,16 @@ def tsne(
     """
     kind = as_choice(kind, "kind", kinds(transport=True))
     n_components = as_count(n_components, "n_components", 2)
+    seed = as_seed(random_state)
     points = as_points(X, as_public_metric(metric))
     scale = {"perplexity": perplexity, "eps": eps, "n_neighbors": n_neighbors}
     model = fit(points, kind, **scale, min_neighbors=min_neighbors, metric=metric, n_jobs=n_jobs)
     affinities = tsne_affinities(model, points)
     if metric != "precomputed" and points.shape[1] >= n_components:
         pca = load_extra("openTSNE.initialization", "tsne").pca
-        start = pca(points, n_components, random_state=random_state)
+        start = pca(points, n_components, random_state=seed)
         options = {"initialization": start} | options
-    return _run(affinities, n_components, random_state, {"n_jobs": n_jobs or 1} | options)
+    return _run(affinities, n_components, seed, {"n_jobs": n_jobs or 1} | options)
 
 
 def tsne_layout(W: Any, n_components: int = 2, *, random_state: int = 0, **options: Any) -> Any:

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, csr_matrix, triu
 
 from sparrot._extras import load_extra
 from sparrot._types import FloatArray
-from sparrot._validation import as_affinity, as_array, as_count, as_positive
+from sparrot._validation import as_affinity, as_array, as_count, as_positive, as_seed
 from sparrot.errors import InvalidInputError
 from sparrot.layout._tsne import spectral_start
 
@@ -103,7 +103,8 @@ def umap_layout(
     usual = 500 if W.shape[0] <= _SMALL else 200
     epochs = usual if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
     edges = _count_edges(W, epochs)
-    rng = np.random.default_rng(random_state)
+    seed = as_seed(random_state)
+    rng = np.random.default_rng(seed)
     embedding, _ = umap.simplicial_set_embedding(
         data=None,
         graph=csr_matrix(W, copy=True),
@@ -115,7 +116,7 @@ def umap_layout(
         negative_sample_rate=negative_sample_rate,
         n_epochs=epochs,
         init=_start(W, init, n_components, rng),
-        random_state=np.random.RandomState(random_state),
+        random_state=np.random.RandomState(seed),
         metric="euclidean",
         metric_kwds={},
         densmap=False,

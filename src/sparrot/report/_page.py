@@ -14,7 +14,7 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -24,7 +24,7 @@ import numpy as np
 
 from sparrot import __version__
 from sparrot._files import whole_file
-from sparrot._validation import as_array, as_path
+from sparrot._validation import as_array, as_path, as_word
 from sparrot.errors import InvalidInputError, counted
 from sparrot.ot import Certificate
 from sparrot.plot._categories import are_numbers, as_categories, as_numbers
@@ -136,6 +136,12 @@ def _verdict(certificate: Certificate, has_floor: bool) -> str:
 
 def _layouts(layouts: Mapping[str, Any], n: int) -> tuple[list[dict[str, Any]], list[str]]:
     """The layouts that can be drawn, and a sentence about each that cannot."""
+    if not isinstance(layouts, Mapping):
+        raise InvalidInputError(
+            f"must be a mapping from names to layouts, got {type(layouts).__name__}",
+            parameter="layouts",
+            value=layouts,
+        )
     drawn, notes = [], []
     for name, Y in layouts.items():
         if np.shape(Y) != (n, 2):
@@ -152,11 +158,13 @@ def _layouts(layouts: Mapping[str, Any], n: int) -> tuple[list[dict[str, Any]], 
 
 
 def _names(names: Sequence[Any], n: int) -> list[str]:
-    if len(names) != n:
+    several = isinstance(names, Iterable) and not isinstance(names, (str, bytes))
+    listed = [str(name) for name in names] if several else []
+    if len(listed) != n:
         raise InvalidInputError(
-            f"must be one for each of {n} points, got {len(names)}", parameter="names", value=names
+            f"must be one for each of {n} points, got {len(listed)}", parameter="names", value=names
         )
-    return [str(name) for name in names]
+    return listed
 
 
 def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str]]:
@@ -177,6 +185,13 @@ def encode_columns(columns: Any, n: int) -> tuple[list[dict[str, Any]], list[str
     >>> [(column["name"], column["kind"]) for column in encoded], encoded[0]["categories"]
     ([('kind', 'categories'), ('x', 'numbers')], ['a', 'b'])
     """
+    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+        raise InvalidInputError(
+            "must be a mapping from names to entries, or a data frame, got "
+            f"{type(columns).__name__}",
+            parameter="columns",
+            value=columns,
+        )
     encoded, notes = [], []
     for name in columns if isinstance(columns, Mapping) else list(columns.columns):
         shape = np.shape(columns[name])
@@ -322,8 +337,11 @@ def write_report(
     '<!doctype html>\\n'
     """
     target = as_path(path)
+    if not isinstance(load, (list, tuple)) or not all(isinstance(line, str) for line in load):
+        raise InvalidInputError("must be a list of lines of Python", parameter="load", value=load)
+    columns, layouts = ({} if given is None else given for given in (columns, layouts))
     content = page_content(
-        as_summary(summary), names, {} if columns is None else columns, layouts or {}, title, load
+        as_summary(summary), names, columns, layouts, as_word(title, "title"), load
     )
     with whole_file(target) as temporary:
         temporary.write_text(_html(content), encoding="utf-8")

@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, issparse
 
 from sparrot._extras import load_extra
 from sparrot._types import FloatArray
-from sparrot._validation import as_count, as_flag
+from sparrot._validation import as_count, as_flag, as_key
 from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
 from sparrot.io import SCANPY_WIDE, listed_keys, writing_anndata
 
@@ -68,6 +68,7 @@ def put_layout(
     adata: Any, name: str, key_added: str | None, embedding: Any, params: dict[str, Any]
 ) -> None:
     """Write a layout where scanpy does: `X_{name}` and `name`, or `key_added` for both."""
+    key_added = as_key(key_added, "key_added")
     with writing_anndata():
         adata.obsm[key_added or f"X_{name}"] = np.asarray(embedding)
         adata.uns[key_added or name] = {"params": params}
@@ -150,6 +151,7 @@ def choose_points(
 
     PCA runs here if it is needed and absent. Nothing is written.
     """
+    use_rep, layer = as_key(use_rep, "use_rep"), as_key(layer, "layer")
     if layer is not None and use_rep is not None:
         raise InvalidInputError(
             f"is {layer!r} and use_rep is {use_rep!r}, and only one can be given",

@@ -16,6 +16,7 @@ from sparrot._validation import (
     as_array,
     as_choice,
     as_flag,
+    as_key,
     as_neighbors,
     as_points,
     require_transformer,
@@ -161,7 +162,7 @@ def neighbors(
         n_neighbors = _parameters(transformer).get("n_neighbors")
     metric, metric_kwds = _as_metric(metric, metric_kwds)
     adata = as_writable(adata, copy)
-    keys = graph_keys(adata.uns, key_added or DEFAULT_KEY, "key_added")
+    keys = graph_keys(adata.uns, as_key(key_added, "key_added") or DEFAULT_KEY, "key_added")
     given = {"perplexity": perplexity, "eps": eps, "min_neighbors": min_neighbors}
     n = adata.n_obs
     is_scale = (  # for every cell, and not for the distances alone

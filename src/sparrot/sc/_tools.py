@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from sparrot._validation import as_choice, as_count
-from sparrot.errors import InvalidInputError
+from sparrot._validation import as_choice, as_count, as_seed
 from sparrot.io import get_connectivities, get_floors
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
@@ -139,7 +137,7 @@ def tsne(
     >>> adata.obsm["X_tsne"].shape
     (100, 2)
     """
-    seed = _as_seed(random_state)
+    seed = as_seed(random_state)
     adata = as_writable(adata, copy)
     W = get_connectivities(adata, neighbors_key)
     embedding = tsne_layout(W, n_components, random_state=seed, **options)
@@ -199,7 +197,7 @@ def umap(
     >>> adata.obsm["X_umap"].shape  # doctest: +SKIP
     (100, 2)
     """
-    seed = _as_seed(random_state)
+    seed = as_seed(random_state)
     adata = as_writable(adata, copy)
     layout = umap_layout(
         get_connectivities(adata, neighbors_key),
@@ -216,17 +214,6 @@ def umap(
     params = {"a": a, "b": b} | ({"random_state": seed} if seed else {})
     put_layout(adata, "umap", key_added, layout.embedding.astype("float32"), params)
     return adata if copy else None
-
-
-def _as_seed(random_state: Any) -> int:
-    """An integer, which files can hold."""
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
-        raise InvalidInputError(
-            f"must be an integer, which a file can hold, got {random_state!r}",
-            parameter="random_state",
-            value=random_state,
-        )
-    return int(random_state)
 
 
 def _log_slow(spectrum: Spectrum) -> None:

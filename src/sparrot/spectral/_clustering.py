@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_choice, as_count, as_finite
+from sparrot._validation import as_choice, as_count, as_finite, as_seed
 from sparrot.affinity import KEEP_LARGEST, ways_to_connect
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
 from sparrot.spectral._eigen import (
@@ -92,6 +92,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         """Cluster the rows of X."""
         assign = as_choice(self.assign, "assign", ("kmeans", "cluster_qr"))
         as_choice(self.components, "components", COMPONENTS)
+        seed = None if self.random_state is None else as_seed(self.random_state)
         W = self._fit_affinity(X)
         kept = self._kept = self._fit_components(W, "the label -1")
         pairs = self._eigenpairs(W if kept.all() else W[kept][:, kept])
@@ -101,7 +102,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         self._announce_outliers(pairs, np.flatnonzero(kept))
         Y = pairs.functions[:, : self.n_clusters_]
         if assign == "kmeans":
-            self._kmeans = KMeans(self.n_clusters_, n_init=10, random_state=self.random_state)
+            self._kmeans = KMeans(self.n_clusters_, n_init=10, random_state=seed)
             self._kmeans.fit(Y)
         else:
             self._rotation = cluster_rotation(Y)

@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
-from sparrot._validation import as_affinity, as_choice, as_count, as_tolerance
+from sparrot._validation import as_affinity, as_choice, as_count, as_generator, as_tolerance
 from sparrot.affinity import EACH_PIECE, KEEP_LARGEST, in_pieces, ways_to_connect
 from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
@@ -267,6 +267,7 @@ def eigenpairs(
     components = as_choice(components, "components", COMPONENTS)
     solver = as_choice(solver, "solver", SOLVERS)
     tol = as_tolerance(tol, "residual")
+    as_generator(random_state)  # raises if it is no seed
     floors = getattr(W, "min_neighbors", None)  # of an Affinity
     W = as_affinity(W)
     n = W.shape[0]
