@@ -1,12 +1,12 @@
 r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
 
 Up to a thousand rows LAPACK is as fast as anything and never fails. Above that the solver of choice
-is subspace iteration with a Chebyshev filter: with :math:`c` the smallest Ritz value of a block X,
-:math:`T_m(2 (S + 1) / (c + 1) - 1) X` damps everything in :math:`[-1, c]` and amplifies the rest
-like :math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`. A block finds all copies of a multiple
-eigenvalue, where a single Krylov sequence can miss one without noticing; and one pass over S serves
-all columns of the block. The single largest eigenvalue cannot be missed in this way, so that it is
-left to ARPACK, which is faster.
+is the Lanczos method with blocks of four columns: one pass over S serves all of them, and no more
+than four copies of an eigenvalue are seen. Where that many are found, there may be others, and a
+larger block has to look for them: that of subspace iteration with a Chebyshev filter. With
+:math:`c` the smallest Ritz value of a block X, :math:`T_m(2 (S + 1) / (c + 1) - 1) X` damps
+everything in :math:`[-1, c]` and amplifies the rest like
+:math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`.
 
 Whatever a solver claims, the residuals :math:`|S v - \lambda v|` decide whether the next one has to
 try. Ritz values bound eigenvalues from below, so pairs whose values are smaller than those of an
@@ -18,10 +18,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import LinAlgError, cholesky, eigh, inv
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
@@ -33,9 +33,13 @@ _DENSE = 1000  # rows up to which LAPACK comes first; half of that for a single 
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
 _ROUNDS, _DEGREE = 60, 2000  # of the Chebyshev filter, at most
 _GROWTH = 1e7  # of the filter over the block: its columns stay independent
-_PIECES = 32  # that the rows are cut into, for any number of threads
-_RESTARTS = 200  # of ARPACK where it comes second, and five times as many where it comes first
+_WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
+_LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
+_ROUNDING = 1e-24  # a square that is nothing else
+_ROWS, _PIECES = 4096, 8  # in a block, and pieces of blocks at most, for any number of threads
+_RESTARTS = 500  # of a Krylov space, at most
 Found = tuple[FloatArray, FloatArray]
+Rows = Callable[[FloatArray, FloatArray, tuple[float, float, float], int, int], None]
 Multiply = Callable[[FloatArray, FloatArray, tuple[float, float, float]], FloatArray]
 
 
@@ -108,28 +112,31 @@ class _Deflated(LinearOperator):  # type: ignore[misc]
 
 def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
     """The solvers to try, one after the other."""
-    if 5 * _block(n, k) > n:
+    if 5 * _block(k) > n:
         return ("dense",)
     if solver != "auto":
         return (solver,)
     if n <= (_DENSE if k > 1 else _DENSE // 2):
         return ("dense",)
-    iterative = ("chebyshev", "arpack") if k > 1 else ("arpack", "chebyshev")
-    return *iterative, "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
+    return "lanczos", "chebyshev", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 
 
-def _block(n: int, k: int) -> int:
+def _block(k: int) -> int:
     """How many vectors are iterated for k pairs."""
-    return min(n, 2 * k + 4)
+    return -(-(2 * k + 4) // _WIDTH) * _WIDTH
 
 
 def _start(n: int, k: int, seed: int, best: EigenPairs | None) -> FloatArray:
     """A random block, with the best vectors so far as its first columns."""
-    X = np.random.default_rng(seed).standard_normal((n, _block(n, k)))
-    X /= np.sqrt(n)
+    X = _random(n, _block(k), seed)
     if best is not None:
         X[:, :k] = best.vectors
     return X
+
+
+def _random(n: int, columns: int, seed: int) -> FloatArray:
+    """Random columns of norm one, more or less."""
+    return np.random.default_rng(seed).standard_normal((n, columns)) / np.sqrt(n)
 
 
 def _checked(A: Any, values: FloatArray, vectors: FloatArray, solver: str) -> EigenPairs:
@@ -167,9 +174,9 @@ def _dense(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
 def _arpack(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """ARPACK's restarted Lanczos method, from the sum of the columns of X."""
     ncv = min(A.shape[0], max(4 * k, 40))
-    most = _RESTARTS if k > 1 else 5 * _RESTARTS
+    v0 = X.sum(axis=1)
     try:
-        return eigsh(A, k, which="LA", v0=X.sum(axis=1), tol=tol / 10, ncv=ncv, maxiter=most)
+        return eigsh(A, k, which="LA", v0=v0, tol=tol / 10, ncv=ncv, maxiter=_RESTARTS)
     except ArpackNoConvergence as error:
         found = error.eigenvectors.shape[1]
         V = np.linalg.qr(np.hstack([error.eigenvectors, X[:, : k - found]]))[0]
@@ -186,6 +193,132 @@ def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
         values, vectors = lobpcg(A, X, largest=True, tol=tol / 2, maxiter=500)
     order = np.argsort(values)[::-1][:k]
     return values[order], vectors[:, order]
+
+
+def _lanczos(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
+    """Block Lanczos method with thick restarts, from the first columns of X."""
+    kept = 2 * k + _WIDTH
+    space = _KrylovSpace(A, X[:, :_WIDTH], kept + max(6 * _WIDTH, k), run)
+    values, Q, residuals = space.grown().ritz()
+    for _ in range(_RESTARTS):
+        if residuals[:k].max() <= tol / 2:
+            break
+        space.restart(values[:kept], Q[:, :kept])
+        values, Q, residuals = space.grown().ritz()
+    if _may_lack_copies(values[:k], tol):
+        return _chebyshev(A, k, tol, X, run)
+    return values[:k], np.linalg.qr(space.combined(Q[:, :k]))[0]
+
+
+def _may_lack_copies(values: FloatArray, tol: float) -> bool:
+    """Whether a value occurs as often as a block has columns: more copies would not be found.
+
+    Copies of the smallest do not matter.
+    """
+    above = values[values > values[-1] + 10 * tol]
+    first, last = above[: max(len(above) - _WIDTH + 1, 0)], above[_WIDTH - 1 :]
+    return bool((first - last <= 10 * tol).any())
+
+
+class _KrylovSpace:
+    """An orthonormal basis V of the span of X, A X, A^2 X, ..., and `T = V' A V`.
+
+    `A V = V T + X R E'`, where X is the block that comes next and E' takes the last rows of a
+    matrix. A restart keeps the leading Ritz vectors, for which this holds again with another T.
+    Known eigenvectors are columns that everything is orthogonal to. Sums over rows are made piece
+    by piece, in the same order for any number of threads.
+    """
+
+    def __init__(self, A: Any, X: FloatArray, most: int, run: Run) -> None:
+        self._order, self._rows, known = _ordered(A)
+        (n, b), c = X.shape, known.shape[1]
+        self._threads, self._pieces, self._known, self._size = run.threads, _pieces(n), c, c
+        self._V, self._T = np.empty((n, c + most)), np.zeros((c + most, c + most))
+        self._V[:, :c] = known
+        self._X, self._W, self._R = X[self._order], np.zeros((n, b)), np.zeros((b, b))
+        self._orthonormalize(self._X)
+
+    def grown(self) -> Self:
+        """This space, with as many blocks as there is room for."""
+        while self._size + self._X.shape[1] <= self._V.shape[1]:
+            self._append()
+        return self
+
+    def _append(self) -> None:
+        """Make X a part of the basis; what is new in A X comes next."""
+        j, X, W = self._size, self._X, self._W
+        m = self._size = j + X.shape[1]
+        V = self._V[:, :m]
+
+        def product(rows: slice) -> FloatArray:
+            V[rows, j:] = X[rows]
+            self._rows(X, W, (1.0, 0.0, 0.0), rows.start, rows.stop)
+            return V[rows].T @ W[rows]
+
+        def rest(rows: slice) -> FloatArray:
+            W[rows] -= V[rows] @ H
+            return W[rows].T @ W[rows]
+
+        H = found = self._sum(product)
+        G = self._sum(rest)
+        if (np.diag(G) < _LOST * np.square(H).sum(axis=0)).any():  # and digits with it
+            H = self._sum(lambda rows: V[rows].T @ W[rows])
+            G, found = self._sum(rest), found + H
+        self._T[:m, j:m], self._T[j:m, :m] = found, found.T
+        squares = np.linalg.eigvalsh(G)
+        if squares[0] > max(_LOST**4 * squares[-1], _ROUNDING):
+            self._R = cholesky(G)
+            self._scale(inv(self._R))
+        else:  # A X has fewer dimensions that are new: random ones take their place
+            size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
+            self._orthonormalize(W / size + 1e-8 * _random(*W.shape, m))
+            self._R = self._X.T @ W
+
+    def _sum(self, function: Callable[[slice], FloatArray]) -> FloatArray:
+        def of_piece(blocks: list[slice]) -> FloatArray:
+            return sum(map(function, blocks))  # type: ignore[return-value]
+
+        return sum(self._threads.map(of_piece, self._pieces))  # type: ignore[return-value]
+
+    def _scale(self, inverse: FloatArray) -> None:
+        """Let `W R^(-1)` be X."""
+
+        def scaled(blocks: list[slice]) -> None:
+            rows = slice(blocks[0].start, blocks[-1].stop)
+            np.matmul(self._W[rows], inverse, out=self._X[rows])
+
+        list(self._threads.map(scaled, self._pieces))
+
+    def _orthonormalize(self, X: FloatArray) -> None:
+        """Let X be a basis of the span of this one, without what V has of it."""
+        V = self._V[:, : self._size]
+        for _ in range(2):
+            X = np.linalg.qr(X - V @ (V.T @ X))[0]
+        self._X = X
+
+    def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, descending, coefficients of their vectors, and residuals."""
+        new = slice(self._known, self._size)
+        values, Q = np.linalg.eigh(self._T[new, new])
+        values, Q = values[::-1], np.ascontiguousarray(Q[:, ::-1])
+        return values, Q, np.linalg.norm(self._R @ Q[-len(self._R) :], axis=0)
+
+    def restart(self, values: FloatArray, Q: FloatArray) -> None:
+        """Keep only these Ritz vectors as a basis."""
+        old, new = slice(self._known, self._size), slice(self._known, self._known + len(values))
+
+        def turned(blocks: list[slice]) -> None:
+            for rows in blocks:
+                self._V[rows, new] = self._V[rows, old] @ Q
+
+        list(self._threads.map(turned, self._pieces))
+        self._T[new, new], self._size = np.diag(values), new.stop
+
+    def combined(self, Q: FloatArray) -> FloatArray:
+        """The vectors with these coefficients, in the order of the rows of A."""
+        vectors = np.empty((len(self._V), Q.shape[1]))
+        vectors[self._order] = self._V[:, self._known : self._size] @ Q
+        return vectors
 
 
 def _chebyshev(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
@@ -227,36 +360,48 @@ def _filtered(
 
 def _three_terms(A: Any, run: Run) -> tuple[IntArray, Multiply]:
     """An order of the rows, and `(X, Y, (a, b, c)) -> a A X + b X + c Y` in it, written over Y."""
-    S, known = (A.matrix, A.known) if isinstance(A, _Deflated) else (A, None)
-    n = S.shape[0]
-    cuts = np.linspace(0, n, _PIECES + 1).astype(np.int64)
-    order, rows = _sparse_rows(S) if issparse(S) else (np.arange(n), _dense_rows(S))
-    V = None if known is None else known[order]
+    order, rows, V = _ordered(A)
+    pieces = _pieces(len(order))
 
     def step(X: FloatArray, Y: FloatArray, abc: tuple[float, float, float]) -> FloatArray:
-        for _ in run.threads.map(lambda p: rows(X, Y, abc, cuts[p], cuts[p + 1]), range(_PIECES)):
-            pass
-        if V is not None:
-            Y -= V @ (2 * abc[0] * (V.T @ X))
+        list(
+            run.threads.map(
+                lambda blocks: rows(X, Y, abc, blocks[0].start, blocks[-1].stop), pieces
+            )
+        )
+        Y -= V @ (2 * abc[0] * (V.T @ X))
         return Y
 
     return order, step
 
 
-def _sparse_rows(S: csr_array) -> tuple[IntArray, Callable[..., None]]:
+def _pieces(n: int) -> list[list[slice]]:
+    """The rows in blocks that BLAS is fast on, and these in pieces for any number of threads."""
+    blocks = [slice(first, min(first + _ROWS, n)) for first in range(0, n, _ROWS)]
+    each = -(-len(blocks) // _PIECES)
+    return [blocks[first : first + each] for first in range(0, len(blocks), each)]
+
+
+def _ordered(A: Any) -> tuple[IntArray, Rows, FloatArray]:
+    """An order of the rows, how to multiply some of them, and known vectors to leave out, in it."""
+    S, known = (A.matrix, A.known) if isinstance(A, _Deflated) else (A, np.zeros((A.shape[0], 0)))
+    order, rows = _sparse_rows(S) if issparse(S) else (np.arange(A.shape[0]), _dense_rows(S))
+    return order, rows, known[order]
+
+
+def _sparse_rows(S: csr_array) -> tuple[IntArray, Rows]:
     from sparrot._kernels import three_term_rows
 
     order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbors near in memory
     A = csr_array(S[order][:, order])
 
     def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
-        row = np.empty(X.shape[1])
-        three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last, row, Y)
+        three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last)
 
     return order, rows
 
 
-def _dense_rows(S: FloatArray) -> Callable[..., None]:
+def _dense_rows(S: FloatArray) -> Rows:
     def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
         a, b, c = abc
         Y[first:last] = a * (S[first:last] @ X) + b * X[first:last] + c * Y[first:last]
@@ -264,5 +409,11 @@ def _dense_rows(S: FloatArray) -> Callable[..., None]:
     return rows
 
 
-_SOLVERS = {"dense": _dense, "chebyshev": _chebyshev, "arpack": _arpack, "lobpcg": _lobpcg}
+_SOLVERS = {
+    "dense": _dense,
+    "lanczos": _lanczos,
+    "chebyshev": _chebyshev,
+    "arpack": _arpack,
+    "lobpcg": _lobpcg,
+}
 SOLVERS = ("auto", *_SOLVERS)

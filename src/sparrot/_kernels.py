@@ -489,25 +489,24 @@ def three_term_rows(
     abc: tuple[float, float, float],
     first: int,
     last: int,
-    row: Array,
-    out: Array,
 ) -> None:
-    """Set rows first..last-1 of `out` to those of `a M X + b X + c Y`, for M in CSR.
+    """Replace rows first..last-1 of Y by those of `a M X + b X + c Y`, for M in CSR.
 
-    One pass over M whatever the number of columns of X; `out` may be Y, and `row` has their length.
+    X and Y have a multiple of four columns: four sums at a time stay in registers.
     """
     a, b, c = abc
-    columns = X.shape[1]
     for i in range(first, last):
-        for p in range(columns):
-            row[p] = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            w = data[k]
-            for p in range(columns):
-                row[p] += w * X[j, p]
-        for p in range(columns):
-            out[i, p] = a * row[p] + b * X[i, p] + c * Y[i, p]
+        for p in range(0, X.shape[1], 4):
+            s0 = s1 = s2 = s3 = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[k])
+                w = data[k]
+                s0 += w * X[j, p]
+                s1 += w * X[j, p + 1]
+                s2 += w * X[j, p + 2]
+                s3 += w * X[j, p + 3]
+            for q, s in enumerate((s0, s1, s2, s3)):
+                Y[i, p + q] = a * s + b * X[i, p + q] + c * Y[i, p + q]
 
 
 @njit(nogil=True, cache=True)

@@ -244,8 +244,8 @@ def eigenpairs(
         and also warns where the graph is one piece in name only: of eigenvalues within 1e-3 of one
         that belong to fewer than 1 % of the points, or to two; "largest" takes the pairs of the
         largest component alone, with vectors that are zero elsewhere; "error" refuses.
-    solver : "dense", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else the other
-        three one after the other until the residuals meet `tol`. The pairs of a component with
+    solver : "dense", "lanczos", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else
+        the others one after the other until the residuals meet `tol`. The pairs of a component with
         hardly more points than pairs are always found by the dense one.
     tol : largest residual `|S v - lambda v|`. The error of an eigenvalue is at most its square over
         the distance to the other eigenvalues.
