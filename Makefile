@@ -80,5 +80,6 @@ $(BIN)/python:
 
 # One stamp for each extra of pyproject.toml: .venv/test.done has installed sparrot[test].
 .venv/%.done: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@echo "Installing sparrot[$*] into .venv: a minute or two, the first time"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
 	@touch $@

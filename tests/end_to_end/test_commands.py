@@ -585,13 +585,27 @@ def test_info_checks_a_graph_against_its_points(suffix, more, points, tmp_path, 
     if "knn" in more:
         assert "there is nothing to check" in said.err
         return
-    assert f"check       holds: computed anew from {points}, marginal error" in said.out
+    assert f"check       the claim holds; computed from {points}: marginal error" in said.out
     facts = told(capsys, "info", graph, "--check", points)
     assert facts["check"]["violation"] <= 1e-9 + 1e-3 * facts["eps"] / 90
     assert main(["info", str(graph), "--check", str(less)]) == 2  # a column is missing
     said = capsys.readouterr().err
     assert f"--check {less} gives larger errors than {graph} claims: marginal error" in said
     assert said.endswith("in their order and with all their columns\n")
+
+
+def test_a_changed_graph_has_no_claim_that_could_hold(points, tmp_path, capsys):
+    anndata, path = pytest.importorskip("anndata"), tmp_path / "a.h5ad"
+    assert main(["affinity", str(points), "-q", "-o", str(path)]) == 0
+    adata = anndata.read_h5ad(path)
+    (key,) = (key for key in adata.obsp if "connectivities" in key)
+    adata.obsp[key] = adata.obsp[key] * 0.5
+    adata.write_h5ad(path)
+    with pytest.warns(sparrot.AffinityWarning, match="its certificate no longer holds"):
+        sparrot.load(path)
+    assert main(["info", str(path), "--check", str(points)]) == 0
+    said = capsys.readouterr().out
+    assert f"check       there is no claim; computed from {points}: marginal error 5.0e-01" in said
 
 
 @pytest.mark.parametrize(

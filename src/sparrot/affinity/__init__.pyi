@@ -57,7 +57,6 @@ from ._registry import (
 )
 from ._result import (
     Affinity as Affinity,
-    floors_in_words as floors_in_words,
     perplexity as perplexity,
     require_affinity as require_affinity,
 )

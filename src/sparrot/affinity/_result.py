@@ -17,7 +17,14 @@ from sparrot._types import FloatArray, PointArray
 from sparrot._validation import as_affinity, as_nonnegative, as_points
 from sparrot.engine import Run, row_blocks
 from sparrot.errors import InvalidInputError, NotConvergedError
-from sparrot.ot import Certificate, Solution, marginal_error, number_of_pairs, perplexities
+from sparrot.ot import (
+    Certificate,
+    Solution,
+    errors_in_words,
+    marginal_error,
+    number_of_pairs,
+    perplexities,
+)
 
 _RESIDUAL = 1e-8  # of the second eigenvector, at most
 
@@ -247,26 +254,10 @@ class Affinity:
             least, most = self.min_neighbors.min(), self.min_neighbors.max()
             facts.append(f"at least {least:g}" + (f" to {most:g}" if most > least else ""))
         if self.certificate is not None:
-            facts.append(f"marginal error {self.certificate.marginal_error:.1e}")
-            if self.min_neighbors is not None:
-                facts.append(floors_in_words(self.certificate))
-            claimed = ", as its file claims" if self.certificate.claimed else ""
-            facts.append(f"violation {self.certificate.violation:.1e}{claimed}")
+            facts.append(errors_in_words(self.certificate, self.min_neighbors is not None))
+            if self.certificate.claimed:
+                facts.append("as its file claims")
         return f"<{self.kind} affinity: {', '.join(facts)}>"
-
-
-def floors_in_words(certificate: Certificate) -> str:
-    """What a certificate says of floors, in words.
-
-    Examples
-    --------
-    >>> floors_in_words(Certificate(1e-9, 0.0, 6, True, complementarity=3e-9))
-    'floor violation 0.0e+00, complementarity 3.0e-09'
-    """
-    return (
-        f"floor violation {certificate.floor_violation:.1e}, "
-        f"complementarity {certificate.complementarity:.1e}"
-    )
 
 
 def _implied(W: FloatArray, q: float) -> FloatArray:

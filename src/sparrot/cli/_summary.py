@@ -117,6 +117,8 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     >>> affinity_lines(sparrot.knn(np.arange(4.0)[:, None], 1))["neighbors"]
     '1.5 a row, effectively 1.5 (perplexity 1.5)'
     """
+    from sparrot.ot import certificate_in_words
+
     lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
     if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
@@ -129,7 +131,7 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     lines["components"] = f"{affinity.n_connected_components}"
     if affinity.certificate is not None:
         has_floor = affinity.min_neighbors is not None
-        lines["certificate"] = certificate_line(affinity.certificate, has_floor)
+        lines["certificate"] = certificate_in_words(affinity.certificate, has_floor)
         lines[""] = certificate_meaning(has_floor)
     return lines
 
@@ -203,13 +205,15 @@ def path_facts(summary: Summary) -> dict[str, Any]:
 
 def path_lines(summary: Summary, options: Namespace) -> dict[str, str]:
     """The same for people."""
+    from sparrot.ot import certificate_in_words
+
     facts, has_floor = path_facts(summary), summary.min_neighbors is not None
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1], options)}",
         "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
         "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
         "components": f"{facts['components']}",
-        "certificate": certificate_line(summary.steps[summary.chosen].certificate, has_floor),
+        "certificate": certificate_in_words(summary.steps[summary.chosen].certificate, has_floor),
         "": certificate_meaning(has_floor),
     }
 
@@ -224,27 +228,3 @@ def certificate_meaning(has_floor: bool) -> str:
     """
     floor = ", of the floor and its multipliers," if has_floor else ""
     return f"(largest errors of row sums{floor} and of pairs left out: all are zero at the optimum)"
-
-
-def certificate_line(certificate: sparrot.Certificate, has_floor: bool) -> str:
-    """The certificate in one line.
-
-    Examples
-    --------
-    >>> certificate_line(sparrot.Certificate(1e-9, 0.0, 6, True, complementarity=3e-9), True)
-    'marginal error 1.0e-09, floor violation 0.0e+00, complementarity 3.0e-09, violation 0.0e+00 \
-over all 6 pairs'
-    """
-    from sparrot.affinity import floors_in_words
-
-    checked = counted(certificate.pairs_checked, "pair")
-    if certificate.exact:
-        checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
-    else:
-        checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
-    claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
-    return (
-        f"marginal error {certificate.marginal_error:.1e}, "
-        f"{f'{floors_in_words(certificate)}, ' if has_floor else ''}"
-        f"violation {certificate.violation:.1e} over {checked}{claimed}"
-    )

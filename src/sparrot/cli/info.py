@@ -23,7 +23,6 @@ from sparrot.cli._session import Session
 from sparrot.cli._summary import (
     affinity_facts,
     affinity_lines,
-    certificate_line,
     whereabouts,
 )
 from sparrot.errors import InvalidInputError, counted
@@ -86,42 +85,43 @@ def _affinity(options: Namespace, session: Session) -> tuple[dict[str, Any], dic
     """What is known about an affinity, and whether that is true, if that was asked."""
     affinity = sparrot.load(options.path, key=options.key)
     facts, lines = affinity_facts(affinity), affinity_lines(affinity)
+    claims = affinity.certificate is not None and affinity.certificate.claimed
     if options.check is not None:
         session.stage("checking all pairs")
-        found = _checked(affinity, options)
+        given = {name: getattr(options, name) for name in READING}
+        found = affinity.check(sparrot.read_points(options.check, **given))
+        if claims:
+            _require_claim(affinity, found, options)
         facts["check"] = asdict(found)
-        has_floor = affinity.min_neighbors is not None
-        lines["check"] = f"holds: computed anew from {options.check}, "
-        lines["check"] += certificate_line(found, has_floor)
-    elif affinity.certificate is not None and affinity.certificate.claimed:
+        verdict = "the claim holds" if claims else "there is no claim"
+        lines["check"] = f"{verdict}; computed from {options.check}: {found}"
+    elif claims:
         lines["certificate"] += " (--check POINTS does)"
     return facts, lines
 
 
-def _checked(affinity: sparrot.Affinity, options: Namespace) -> sparrot.Certificate:
-    """The certificate by brute force; raises if it has larger errors than the file claims."""
-    given = {name: getattr(options, name) for name in READING}
-    found = affinity.check(sparrot.read_points(options.check, **given))
-    claim = affinity.certificate
-    if claim is None:  # as of a part of the points that was cut out
-        return found
-    assert affinity.potential is not None
-    assert affinity.eps is not None
-    size = max(affinity.mean_cost, abs(affinity.potential).max())
-    dropped = affinity.eps * (affinity.drop or 0.0) / len(affinity.potential)
+def _require_claim(
+    affinity: sparrot.Affinity, found: sparrot.Certificate, options: Namespace
+) -> None:
+    """Raise if errors are larger than the file claims, but for rounding and what was dropped."""
+    claim, u, eps = affinity.certificate, affinity.potential, affinity.eps
+    assert claim is not None
+    assert u is not None
+    assert eps is not None
+    slack = _ROUNDING * max(affinity.mean_cost, abs(u).max())
+    if affinity.drop is not None:
+        slack += eps * affinity.drop / len(u)
     if (
         found.largest_error > claim.largest_error + _ROUNDING
-        or found.violation > claim.violation + _ROUNDING * size + dropped
+        or found.violation > claim.violation + slack
     ):
-        has_floor = affinity.min_neighbors is not None
         raise InvalidInputError(
-            f"{options.check} gives larger errors than {options.path} claims: "
-            f"{certificate_line(found, has_floor)}, at a mean cost of {affinity.mean_cost:.4g}",
+            f"{options.check} gives larger errors than {options.path} claims: {found}, at a mean "
+            f"cost of {affinity.mean_cost:.4g}",
             parameter="check",
             value=options.check,
             remedy="name the points that it was made of, in their order and with all their columns",
         )
-    return found
 
 
 def _points(options: Namespace, session: Session) -> tuple[dict[str, Any], dict[str, str]]:

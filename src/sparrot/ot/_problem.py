@@ -26,6 +26,7 @@ from scipy.sparse import csr_array, issparse
 from sparrot._types import FloatArray, IntArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
+from sparrot.errors import counted
 
 
 @dataclass(frozen=True)
@@ -340,6 +341,42 @@ class Certificate:
     def largest_error(self) -> float:
         """The largest of the errors that a solver brings below its tolerance."""
         return max(self.marginal_error, self.floor_violation, self.complementarity)
+
+    def __str__(self) -> str:
+        """The errors and the pairs that they are of; those of a floor where they are not zero."""
+        return certificate_in_words(self, max(self.floor_violation, self.complementarity) > 0)
+
+
+def certificate_in_words(certificate: Certificate, has_floor: bool) -> str:
+    """A certificate in one line, with the errors of a floor or without.
+
+    Examples
+    --------
+    >>> certificate_in_words(Certificate(1e-9, 0.0, 6, exact=True), False)
+    'marginal error 1.0e-09, violation 0.0e+00 over all 6 pairs'
+    """
+    checked = counted(certificate.pairs_checked, "pair")
+    if certificate.exact:
+        checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
+    else:
+        checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
+    claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
+    return f"{errors_in_words(certificate, has_floor)} over {checked}{claimed}"
+
+
+def errors_in_words(certificate: Certificate, has_floor: bool) -> str:
+    """The errors alone.
+
+    Examples
+    --------
+    >>> errors_in_words(Certificate(1e-9, 0.0, 6, True, complementarity=3e-9), True)
+    'marginal error 1.0e-09, floor violation 0.0e+00, complementarity 3.0e-09, violation 0.0e+00'
+    """
+    parts = [f"marginal error {certificate.marginal_error:.1e}"]
+    if has_floor:
+        parts.append(f"floor violation {certificate.floor_violation:.1e}")
+        parts.append(f"complementarity {certificate.complementarity:.1e}")
+    return ", ".join([*parts, f"violation {certificate.violation:.1e}"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,3 +152,18 @@ def test_a_check_finds_a_missing_entry_by_its_score(kind):
         scores[i, j] - least, abs=rounding
     )
     assert a.check(X).violation <= rounding
+
+
+def test_a_certificate_is_printed_in_words():
+    a = sparrot.qot(X, eps=1.0)
+    n = len(X)
+    assert str(a.certificate) == (
+        f"marginal error {a.certificate.marginal_error:.1e}, violation 0.0e+00 over all "
+        f"{n * (n - 1) // 2:,} pairs"
+    )
+    near = Certificate(1e-9, 0.5, 100, exact=False, missed_rows=0.3, complementarity=2e-9)
+    assert str(near) == (
+        "marginal error 1.0e-09, floor violation 0.0e+00, complementarity 2.0e-09, violation "
+        "5.0e-01 over 100 pairs, pairs missed in at most 30.00% of the rows"
+    )
+    assert str(replace(near, claimed=True)).endswith("; a claim of the file, not computed here")
