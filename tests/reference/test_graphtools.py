@@ -20,3 +20,12 @@ def test_the_diffusion_operator_is_that_of_graphtools(k, decay):
     )
     ours = sparrot.magic(X, k, decay=decay, t=1).matrix.toarray()
     assert np.abs(graph.diff_op.toarray() - ours).max() <= 1e-4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_operator_is_that_of_the_defaults_of_graphtools():
+    X = points("gaussian", 200)[:, :2]  # fewer than 3 k points are within reach of any other
+    graph = graphtools.Graph(X, verbose=0)
+    assert (graph.knn, graph.decay) == (5, 40)
+    ours = sparrot.magic(X, 5, decay=40, t=1).matrix.toarray()
+    assert np.abs(graph.diff_op.toarray() - ours).max() <= 1e-4
