@@ -6,7 +6,8 @@ than four copies of an eigenvalue are seen. Where that many are found, there may
 larger block has to look for them: that of subspace iteration with a Chebyshev filter. With
 :math:`c` the smallest Ritz value of a block X, :math:`T_m(2 (S + 1) / (c + 1) - 1) X` damps
 everything in :math:`[-1, c]` and amplifies the rest like
-:math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`.
+:math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`. The single largest eigenvalue is found by a single
+Krylov sequence, whatever its copies, so that it is left to ARPACK, which is faster.
 
 Whatever a solver claims, the residuals :math:`|S v - \lambda v|` decide whether the next one has to
 try. Ritz values bound eigenvalues from below, so pairs whose values are smaller than those of an
@@ -118,7 +119,8 @@ def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
         return (solver,)
     if n <= (_DENSE if k > 1 else _DENSE // 2):
         return ("dense",)
-    return "lanczos", "chebyshev", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
+    iterative = ("lanczos", "chebyshev", "arpack") if k > 1 else ("arpack", "lanczos", "chebyshev")
+    return *iterative, "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 
 
 def _block(k: int) -> int:
@@ -197,7 +199,7 @@ def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
 
 def _lanczos(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """Block Lanczos method with thick restarts, from the first columns of X."""
-    kept = 2 * k + _WIDTH
+    kept = max(2 * k, 12) + _WIDTH
     space = _KrylovSpace(A, X[:, :_WIDTH], kept + max(6 * _WIDTH, k), run)
     values, Q, residuals = space.grown().ritz()
     for _ in range(_RESTARTS):
