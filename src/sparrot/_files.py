@@ -86,13 +86,14 @@ def _new_folder(parent: Path) -> tuple[Path, int | None]:
         folder = parent / f"{_MARK}{secrets.token_hex(4)}"
         _open_folders.add(folder)  # before it is there: the process may end at any time
         try:
-            folder.mkdir(0o700)
-            lock = _locked(folder)
-            if folder.is_dir():
-                return folder, lock
-        except (BlockingIOError, FileNotFoundError, FileExistsError):
-            pass  # another process took it for a leftover before it was locked
-        except OSError:
+            with suppress(FileExistsError):
+                folder.mkdir(0o700)
+                with suppress(BlockingIOError, FileNotFoundError):
+                    lock = _locked(folder)
+                    if folder.is_dir():
+                        return folder, lock
+                # Another process took it for a leftover before it was locked.
+        except OSError:  # in /proc there is "no such file": that is not taken for another process
             shutil.rmtree(folder, ignore_errors=True)
             _open_folders.discard(folder)
             raise

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -137,3 +138,18 @@ def test_a_disk_that_is_full_at_the_last_moment_is_an_error_and_the_old_file_sta
     assert refused.value.filename == str(target)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_place_where_no_folder_can_be_made_is_an_error_and_not_tried_for_ever(
+    tmp_path, monkeypatch
+):
+    mkdir = Path.mkdir
+
+    def refuse(folder, *arguments, **options):  # as /proc does
+        if folder.name.startswith(".sparrot-"):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+        mkdir(folder, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(FileNotFoundError, match=r"a\.txt"), whole_file(tmp_path / "a.txt"):
+        pass

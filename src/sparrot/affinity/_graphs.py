@@ -221,7 +221,11 @@ def _as_neighbors(value: Any, n: int) -> int:
 
 
 def _decayed(distances: FloatArray, k: int, k_max: int, decay: float) -> FloatArray:
-    """MAGIC's weights of the first neighbors of each point, from all distances in order."""
+    """MAGIC's weights of the first neighbors of each point, from all distances in order.
+
+    Of a point so far off that distances overflow, they are all alike.
+    """
+    distances = np.minimum(distances, np.finfo(np.float64).max)
     sigma = np.maximum(distances[:, k - 1], np.finfo(np.float64).tiny)
     with np.errstate(over="ignore"):
         return np.exp(-((distances[:, :k_max] / sigma[:, None]) ** decay))

@@ -167,3 +167,10 @@ def test_there_is_no_data_frame_of_a_sparse_matrix():
     with pytest.raises(ValueError, match="sparse"):
         sparrot.QOT().set_output(transform="pandas").fit_transform(X)
     assert sparrot.EOT().set_output(transform="pandas").fit_transform(X).shape == (60, 60)
+
+
+@pytest.mark.parametrize("size", [1e155, 1e300])
+def test_magic_has_rows_for_points_so_far_off_that_distances_overflow(size):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    rows = sparrot.MAGIC().fit(X).transform(size * X[:2])
+    assert rows.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
