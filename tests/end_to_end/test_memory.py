@@ -1,6 +1,7 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 
 import sparrot
 
@@ -44,3 +45,22 @@ def test_the_active_set_with_a_floor_never_holds_an_n_by_n_array():
     assert a.certificate.floor_violation <= 1e-8
     assert a.row_eps.any()
     assert peak < n * n  # a byte a pair: not even a mask
+
+
+@pytest.mark.parametrize(
+    "solves",
+    [
+        lambda X, more: sparrot.qot(X, perplexity=20, min_neighbors=5, **more),
+        lambda X, more: sparrot.qot(X, n_neighbors=5, **more),
+        lambda X, more: [*sparrot.qot_path(X, [0.02, 0.016, 0.013], min_neighbors=5, **more)],
+    ],
+    ids=["perplexity", "n_neighbors", "path"],
+)
+def test_a_few_outliers_do_not_make_candidates_of_all_pairs(solves):
+    n = 1200
+    X = np.random.default_rng(0).standard_normal((n, 5))
+    X[:6] *= 200  # with multipliers of 1,000 eps and more, where most have none
+    n_pairs = []
+    more = {"solver": "active-set", "progress": lambda p: n_pairs.append(p.n_pairs or 0)}
+    solves(X, more)
+    assert 5 * n / 2 < max(n_pairs) < n * (n - 1) / 2 / 8

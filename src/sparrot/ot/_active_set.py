@@ -497,21 +497,24 @@ def warm_start(
     """Potentials of another solution, judged by a few rows; None if they are worth nothing.
 
     Where all potentials are too high by some amount, all c-transforms are too low by the same, and
-    the mean of the two is right. What is left of their difference is the uncertainty.
+    the mean of the two is right. What is left of their difference, in units of the mean score of a
+    row, is the uncertainty.
     """
-    regularizer = problem.regularizer
+    g = problem.regularizer
     rows = np.linspace(0, problem.n - 1, min(_WARM_ROWS, problem.n)).astype(np.int32)
-    near = u[rows] + regularizer.score(regularizer.mass)
+    near = u[rows] + g.score(g.mass)
     v, n_neighbors = c_transform(problem.cost, rows, Reference.whole(problem, u, e), near, run)
     shift = float(np.median(v - u[rows])) / 2
-    scale = float(regularizer.score(regularizer.mass / max(n_neighbors.mean(), 1.0)))
-    if e is not None:  # what a row adds to eps makes its scores as much larger
-        scale *= 1 + float(np.mean(e)) / regularizer.mass
-    uncertainty = float(np.median(np.abs(v - u[rows] - 2 * shift)))
-    if not uncertainty + abs(shift) <= 4 * scale:  # also where these are not numbers
+    more = np.ones(problem.n)
+    if e is not None:  # scores grow with what the row adds to eps, or else a typical partner
+        more += e / g.mass
+        more = np.maximum(more, np.exp(np.log(more).mean()))  # which outliers hardly change
+    scale = float(g.score(g.mass / max(n_neighbors.mean(), 1.0))) * more
+    off = np.abs(v - u[rows] - 2 * shift) / scale[rows]
+    uncertainty = float(np.median(off))
+    if not uncertainty + abs(shift) / np.median(scale) <= 4:  # also where these are not numbers
         return None
-    slack = np.full(problem.n, uncertainty + scale / 2)
-    return Guess(u + shift, slack, float(n_neighbors.mean()))
+    return Guess(u + shift, (uncertainty + 0.5) * scale, float(n_neighbors.mean()))
 
 
 def floor_start(problem: SparseProblem, solution: Solution) -> Guess:

@@ -6,7 +6,8 @@ hardly anything again: the ceilings of the larger problem still hold for most ro
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._types import FloatArray, IntArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
-from sparrot.errors import InvalidInputError, NotConvergedError, counted
+from sparrot.errors import InvalidInputError, NotConvergedError, NotEnoughMemoryError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
 from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
 from sparrot.ot._problem import AnyProblem, Options, Solution
@@ -140,6 +141,15 @@ class Start:
     eps: float = 0.0
 
 
+@contextmanager
+def _too_many_for_memory(remedy: str) -> Iterator[None]:
+    """Let an error that memory does not suffice advise on what the user asked for."""
+    try:
+        yield
+    except NotEnoughMemoryError as error:
+        raise NotEnoughMemoryError(error.problem, remedy=remedy) from error
+
+
 class EpsilonPath:
     """Solves a problem for one eps after the other, each from a prediction.
 
@@ -233,6 +243,7 @@ class EpsilonPath:
         weights = [np.prod([(log_eps - y) / (x - y) for y in nodes if y != x]) for x in nodes]
         return np.asarray(sum(w * u for w, (_, u) in zip(weights, self._known, strict=True)))
 
+    @_too_many_for_memory("take a smaller {perplexity}")
     def with_perplexity(self, target: float) -> Solution:
         """The solution whose mean perplexity is the target, to 1 %."""
         most = self._most_neighbors()
@@ -290,6 +301,7 @@ class EpsilonPath:
             remedy="lower {tol}",
         )
 
+    @_too_many_for_memory("take a smaller {n_neighbors}")
     def with_neighbors(self, k: float) -> Solution:
         """The solution in which every row has k effective neighbors, and hardly any has more.
 
@@ -331,6 +343,7 @@ class EpsilonPath:
         typical = float(np.median(found))
         return typical if 0 < typical < np.inf else self._typical_eps()
 
+    @_too_many_for_memory("give {perplexity=30} with {min_neighbors=5} instead")
     def connected(self) -> Solution:
         """The solution at an eps for which the graph is connected, but no longer 2 % below it.
 

@@ -258,6 +258,20 @@ def test_too_many_neighbors_are_refused_from_a_sample():
     assert sparrot.qot(X, 0.1, max_memory=1e9).certificate.exact
 
 
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ({"eps": 2.0}, r"take a smaller eps, or a perplexity"),
+        ({"perplexity": 300}, r"; take a smaller perplexity$"),
+        ({"n_neighbors": 300}, r"; take a smaller n_neighbors$"),
+        ({"eps": "connected"}, r"; give perplexity=30 with min_neighbors=5 instead$"),
+    ],
+)
+def test_too_many_neighbors_are_advised_on_in_terms_of_what_was_asked_for(arguments, remedy):
+    with pytest.raises(sparrot.NotEnoughMemoryError, match=remedy):
+        sparrot.qot(points("gaussian", 700), **arguments, solver="active-set", max_memory=1e6)
+
+
 def test_a_perplexity_on_the_other_side_of_a_plateau_is_found():
     X = np.random.default_rng(0).standard_normal((80, 6))
     X[40:] += 100  # from eps = 1 far down, both clusters are complete: 39 neighbors
