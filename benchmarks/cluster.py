@@ -5,8 +5,9 @@ client. Bytes are all that go over the loopback interface meanwhile; memory is t
 process, with the interpreter and its packages. Compilation and import are not counted.
 
     python benchmarks/cluster.py                  # 70,000 points like MNIST, 200,000 on branches
-    python benchmarks/cluster.py --sizes 25000,50000,100000   # branches only: for a cost model
     python benchmarks/cluster.py --tight          # workers held to less memory than the points need
+
+`benchmarks/cluster_model.py` fits a cost model to such runs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from scale import branches
 
 import sparrot
 from sparrot.engine import peak_memory
+from sparrot.engine._dask import Cluster
 
 PERPLEXITY = 30
 
@@ -49,14 +51,31 @@ SETS = {"like-mnist": like_mnist, "branches": branches}
 
 
 class Tasks(distributed.SchedulerPlugin):
-    """Counts the tasks that were done, by name."""
+    """Counts the tasks that were done, by name, and the seconds that they took on workers."""
 
     def __init__(self) -> None:
         self.done: Counter[str] = Counter()
+        self.seconds = 0.0
 
-    def transition(self, key, start, finish, *args, **kwargs) -> None:
+    def transition(self, key, start, finish, *args, startstops=(), **kwargs) -> None:
         if start == "processing" and finish == "memory":
             self.done["-".join(str(key).split("-")[1:-1])] += 1
+            computed = (span for span in startstops or () if span["action"] == "compute")
+            self.seconds += sum(span["stop"] - span["start"] for span in computed)
+
+
+class Waited:
+    """Counts the seconds for which the client waits for workers."""
+
+    def __init__(self) -> None:
+        self.seconds, self._gather = 0.0, Cluster._gather
+        Cluster._gather = lambda cluster, futures: self._timed(cluster, futures)
+
+    def _timed(self, cluster: Cluster, futures: list) -> list:
+        start = time.perf_counter()
+        found = self._gather(cluster, futures)
+        self.seconds += time.perf_counter() - start
+        return found
 
 
 def digest(a: sparrot.Affinity) -> str:
@@ -90,20 +109,22 @@ def by_workers(name: str, n: int, memory_limit: str | None = None, as_file: bool
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        sparrot.qot(X[:9000], perplexity=PERPLEXITY, engine=client)  # compiles
+        sparrot.qot(X[:40_000], perplexity=PERPLEXITY, engine=client)  # compiles
         points = X
         if as_file:
             points = Path(folder) / "points.npy"
             np.save(points, X)
         size = X.nbytes
         del X
-        tasks = Tasks()
+        tasks, waited = Tasks(), Waited()
         cluster.scheduler.add_plugin(tasks)
         sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
         start = time.perf_counter()
         a = sparrot.qot(points, perplexity=PERPLEXITY, engine=client)
         return {
             "seconds": time.perf_counter() - start,
+            "on workers": tasks.seconds,
+            "waited": waited.seconds,
             "points MB": size / 1e6,
             "sent MB": (psutil.net_io_counters(pernic=True)["lo"].bytes_sent - sent) / 1e6,
             "tasks": tasks.done.total(),
@@ -126,13 +147,8 @@ def shown(what: str, found: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="")
     parser.add_argument("--tight", action="store_true")
     options = parser.parse_args()
-    if options.sizes:
-        for n in map(int, options.sizes.split(",")):
-            shown(f"branches {n:,}, two workers", in_own_process(by_workers, "branches", n))
-        return
     if options.tight:
         found = in_own_process(by_workers, "branches", 2_000_000, "350MB", True)
         shown("branches 2,000,000 in a file, workers of 350 MB", found)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from sparrot._types import FloatArray, PointArray
-from sparrot.engine import require_memory
+from sparrot.engine import is_dask_array, require_memory
 from sparrot.errors import (
     InvalidInputError,
     NotEnoughMemoryError,
@@ -59,6 +59,15 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
             remedy="rows are samples, columns are features",
         )
     return X
+
+
+def as_points_for(engine: Any, X: Any, metric: str) -> Any:
+    """Points for the threads of this machine; or for a cluster, whose workers may read them or have
+    them already.
+    """
+    if engine is not None and isinstance(X, str | os.PathLike):
+        return as_path(X, "X")
+    return X if engine is not None and is_dask_array(X) else as_points(X, metric)
 
 
 def as_path(path: Any, name: str = "path") -> Path:

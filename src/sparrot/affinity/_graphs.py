@@ -12,6 +12,7 @@ from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
     as_count,
     as_points,
+    as_points_for,
     as_positive,
     as_public_metric,
     require_transformer,
@@ -19,7 +20,7 @@ from sparrot._validation import (
 from sparrot.affinity._estimator import AffinityEstimator
 from sparrot.affinity._neighbors import distance_named, nearest, nearest_of_graph, nearest_of_new
 from sparrot.affinity._result import Affinity
-from sparrot.affinity._transport import as_points_for, project
+from sparrot.affinity._transport import project
 from sparrot.cost import SMALL, Cost, costs_to, make_cost
 from sparrot.engine import Run, require_memory, row_blocks
 from sparrot.errors import AffinityWarning, InvalidInputError, warn
@@ -61,6 +62,7 @@ def knn(
            [0, 0, 1, 0, 1],
            [0, 0, 0, 1, 0]])
     """
+    metric = as_public_metric(metric)
     points = as_points_for(None if neighbors is not None else engine, X, metric)
     with Run(n_jobs, engine=engine) as run:
         held: Any = run.hold(points) if neighbors is None else points

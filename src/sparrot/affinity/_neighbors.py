@@ -42,7 +42,7 @@ def nearest(
     threads, and the same as a full sort would give.
     """
     every: IntArray = np.arange(cost.n, dtype=np.int32)
-    tile = _exact_tile if cost.n <= SMALL else _filtered_tile
+    tile = _nearest_of_few if cost.n <= SMALL else _nearest_of_some
     right = Side(cost, every, every, values=(cost.shift, cost.margin(cost.shift)))
     left = right if rows is None else right.part(rows)
     size = max(_FEWEST_ROWS, _ENTRIES // cost.n)
@@ -51,7 +51,7 @@ def nearest(
     return indices, costs
 
 
-def _exact_tile(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, FloatArray]:
+def _nearest_of_few(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, FloatArray]:
     """The pairs among which are the k nearest of each row, from costs in float64."""
     cost, rows = left.cost, left.rows
     C = cost.rows(as_slice(rows))
@@ -64,7 +64,7 @@ def _exact_tile(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, Fl
     return i, j.astype(np.int32), cost.pairs(rows[i], j)
 
 
-def _filtered_tile(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, FloatArray]:
+def _nearest_of_some(left: Side, right: Side, k: int) -> tuple[IntArray, IntArray, FloatArray]:
     """The same among some columns, from products in float32."""
     from sparrot._kernels import row_kth
 

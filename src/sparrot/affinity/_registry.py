@@ -241,7 +241,7 @@ def _require_same_data(affinity: Affinity, points: PointArray) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # others may be of any size
             C = costs(points[i : i + 1])
             rounding = _SAME * max(affinity.eps, float(np.abs(C).max()))
-            off = affinity._discrepancy(C, slice(i, i + 1))
+            off = affinity._discrepancy(C, int(i))
         if not off <= allowed + rounding < np.inf:
             raise InvalidInputError(
                 f"is not the data of this affinity: its row {i} does not follow from X and the "

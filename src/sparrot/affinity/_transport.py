@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from numbers import Real
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +39,7 @@ from sparrot._validation import (
     as_neighbors,
     as_path,
     as_points,
+    as_points_for,
     as_positive,
     as_potential,
     as_public_metric,
@@ -53,7 +53,7 @@ from sparrot.affinity._estimator import AffinityEstimator, validated
 from sparrot.affinity._kinds import AUTO
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import Cost, costs_to, make_cost
-from sparrot.engine import ProgressCallback, Run, is_dask_array
+from sparrot.engine import ProgressCallback, Run
 from sparrot.errors import InvalidInputError, NotConvergedError, counted
 from sparrot.ot import (
     SEARCHES,
@@ -163,7 +163,7 @@ def qot(
         result is the same to the last bit. X may be the path of a .npy file or a .zarr folder that
         the workers can read (also an array that is mapped from such a file), or a Dask array,
         which never comes to the client. For the metrics `"sqeuclidean"` and
-        `"cosine"`, and an exact search by the active set. Few points, up to 4096, are not worth
+        `"cosine"`, and an exact search by the active set. Few points, up to 32,768, are not worth
         sending. None for the threads of this machine.
 
     Returns
@@ -242,7 +242,7 @@ def qot(
     True
     """
     return _solve(
-        as_points_for(engine, X, metric),
+        as_points_for(engine, X, as_public_metric(metric)),
         "qot",
         QuadraticRegularizer(),
         as_scale(eps, perplexity, n_neighbors),
@@ -309,7 +309,7 @@ def qot_path(
     hint = "every eps of the grid is relative to the mean cost"
     grid = [as_positive(eps, "eps_grid", hint) for eps in eps_grid]
     options = as_options(solver, tol, max_iter, search, neighbors, engine=engine)
-    points = as_points_for(engine, X, metric)
+    points = as_points_for(engine, X, as_public_metric(metric))
     with Run(n_jobs, as_max_memory(max_memory), progress, engine) as run:
         hollow = as_flag(hollow, "hollow")
         cost = make_cost(run.hold(points), metric)
@@ -619,16 +619,6 @@ def _solve(
         given_eps = scale.eps is not None and not scale.robust
         warn_if_poor(affinity, cost, given_eps, connected=scale == Scale())
     return affinity
-
-
-def as_points_for(engine: Any, X: Any, metric: Any) -> Any:
-    """Points for the threads of this machine; or for a cluster, whose workers may read them or have
-    them already.
-    """
-    metric = as_public_metric(metric)
-    if engine is not None and isinstance(X, str | PathLike):
-        return as_path(X)
-    return X if engine is not None and is_dask_array(X) else as_points(X, metric)
 
 
 def as_start(potential: Any, cost: Cost) -> Start:

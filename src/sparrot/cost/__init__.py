@@ -3,7 +3,7 @@
 from sparrot.cost._base import SMALL, Cost, Exponents
 from sparrot.cost._boxes import LEAF
 from sparrot.cost._matrix import MatrixCost
-from sparrot.cost._metrics import costs_to, distances_between, make_cost
+from sparrot.cost._metrics import costs_to, distances_between, make_cost, require_tiles
 from sparrot.cost._points import PointCost
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "costs_to",
     "distances_between",
     "make_cost",
+    "require_tiles",
 ]

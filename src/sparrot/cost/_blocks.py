@@ -33,6 +33,8 @@ from sparrot.cost._points import (
 from sparrot.engine import ALIGNED, Block, Rows
 from sparrot.errors import InvalidInputError, counted
 
+_FEW_PAIRS = 16_384  # whose points the client asks for
+
 
 class BlockedPoints(Cost):
     """Half the squared distance between points on the workers, in units of its mean.
@@ -68,7 +70,7 @@ class BlockedPoints(Cost):
         """The blocks, sent to the workers when they are first needed."""
         if self._blocks is None:
             known = self._z.known()
-            cluster, cuts = self._X.cluster, self._X.blocks()
+            cluster, cuts = self._X.cluster, self._X.cuts()
             futures = [
                 self._X.submit(
                     "points",
@@ -84,8 +86,8 @@ class BlockedPoints(Cost):
             ]
             leaves = [None] * len(cuts)
             if is_worth_ordering(known.leading[1]):
-                pieces = [("leaves", PointCost.leaves, future) for future in futures]
-                leaves = list(cluster.ordered(cluster.submit, pieces))
+                tasks = [(future,) for future in futures]
+                leaves = list(cluster.each("leaves", PointCost.leaves, tasks))
             self._blocks = [
                 Block(cut.start, cut.stop, future, some)
                 for cut, future, some in zip(cuts, futures, leaves, strict=True)
@@ -102,44 +104,44 @@ class BlockedPoints(Cost):
 
     def take(self, index: IntArray) -> Any:
         """The cost between some of the points; of few of them a `PointCost` of the client."""
-        known, shift = self._z.known(), self.shift[index]
-        X = self._X.take(index)
-        if len(X) <= self._X.block:
-            points = X[np.arange(len(X))]
-            return PointCost.part_of(points, shift, self._center, self.unit, known)
+        if len(index) <= self._X.few:
+            return self.gathered(index, of_many=False)
         part = object.__new__(type(self))
         part.unit, part._center = self.unit, self._center
-        part._hold(X, shift, known)
+        part._hold(self._X.take(index), self.shift[index], self._z.known())
         return part
 
-    def gathered(self, index: IntArray) -> PointCost:
-        """The cost of a few of the points on the client, rounded as it is between all."""
-        points, known = self._X.take(index)[np.arange(len(index))], self._z.known()
-        return PointCost.part_of(
-            points, self.shift[index], self._center, self.unit, known, self.n > SMALL
-        )
+    def gathered(self, index: IntArray, of_many: bool = True) -> PointCost:
+        """The cost of a few of the points on the client, rounded as it is between all, if asked."""
+        points, shift, known = self._X[index], self.shift[index], self._z.known()
+        return PointCost.part_of(points, shift, self._center, self.unit, known, of_many)
 
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """As that of a `PointCost`."""
         return product_margin(self._X.shape[1], self.shift[rows], a)
 
     def pairs(self, i: IntArray, j: IntArray, other: Self | None = None) -> FloatArray:
-        """Costs of pairs, by tasks for two blocks each."""
+        """Costs of pairs of few points i with others: by blocks of these, unless few are asked for.
+
+        The points i come to the client, and go with every task.
+        """
         assert other is None
-        starts = np.array([block.start for block in self.blocks])
-        a, b = (np.searchsorted(starts, index, side="right") - 1 for index in (i, j))
-        order = np.lexsort((b, a))
-        key = (a * len(starts) + b)[order]
-        groups = np.split(order, 1 + np.flatnonzero(key[1:] != key[:-1])) if len(i) else []
-        cluster, out = self._X.cluster, np.empty(len(i))
-        pieces = [
-            (
-                "pairs", PointCost.pairs, self.blocks[a[g[0]]].future, i[g] - starts[a[g[0]]],
-                j[g] - starts[b[g[0]]], self.blocks[b[g[0]]].future,
-            )
-            for g in groups
-        ]  # fmt: skip
-        for group, costs in zip(groups, cluster.ordered(cluster.submit, pieces), strict=True):
+        if len(i) <= _FEW_PAIRS:
+            some, place = np.unique(np.concatenate([i, j]), return_inverse=True)
+            return self.gathered(some).pairs(place[: len(i)], place[len(i) :])
+        some, place = np.unique(i, return_inverse=True)
+        left = self.gathered(some)
+        starts = [block.start for block in self.blocks]
+        block = np.searchsorted(starts, j, side="right") - 1
+        groups = [np.flatnonzero(block == k) for k in range(len(starts))]
+        tasks = [
+            (left, place[group], j[group] - start, block.future)
+            for group, start, block in zip(groups, starts, self.blocks, strict=True)
+        ]
+        out = np.empty(len(i))
+        for group, costs in zip(
+            groups, self._X.cluster.each("pairs", PointCost.pairs, tasks), strict=True
+        ):
             out[group] = costs
         return out
 

@@ -14,6 +14,8 @@ much of the spread, boxes overlap whatever the order, and none is made.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray
@@ -21,6 +23,7 @@ from sparrot.cost._base import FLOAT32_ROUNDING
 
 LEAF = 256  # consecutive points that share a box
 DIRECTIONS = 12  # leading principal directions that the order looks at
+_LEAVES = 16  # that are held against others at a time
 _WORTH_ORDERING = 0.3  # share of the spread that they must hold
 _UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
 
@@ -76,13 +79,30 @@ class Leaves:
     def may_meet(self, r: FloatArray, other: Leaves, u: FloatArray) -> bool:
         """Whether ceilings r of leaves here and u of leaves there leave a pair of points in reach.
 
-        A leaf of which no point counts has a ceiling of minus infinity.
+        A leaf of which no point counts has a ceiling of minus infinity. One box around all leaves
+        is looked at first; then a few leaves at a time, for where some meet they soon do.
         """
-        gap = np.maximum(self.low[:, None] - other.high, other.low - self.high[:, None])
-        gap = np.square(np.maximum(gap, 0, dtype=np.float64)).sum(axis=2)
-        reach = np.sqrt(2 * np.maximum(r[:, None] + u, 0)) + self.error[:, None] + other.error
-        counts = (r != -np.inf)[:, None] & (u != -np.inf)
-        return bool((counts & ~(gap > _widened(self.low) * reach * reach)).any())
+        here = self.low, self.high, self.error, r
+        there = other.low, other.high, other.error, u
+        if not _in_reach(_around(*here), _around(*there)):
+            return False
+        groups = (slice(k, k + _LEAVES) for k in range(0, len(r), _LEAVES))
+        return any(_in_reach(tuple(array[group] for array in here), there) for group in groups)
+
+
+def _around(low: Any, high: Any, error: Any, r: Any) -> tuple[Any, ...]:
+    """One box around several."""
+    return low.min(axis=0)[None], high.max(axis=0)[None], error.max()[None], r.max()[None]
+
+
+def _in_reach(here: tuple[Any, ...], there: tuple[Any, ...]) -> bool:
+    """Whether points in some boxes may be in reach of points in others."""
+    (low, high, error, r), (other_low, other_high, other_error, u) = here, there
+    gap = np.maximum(low[:, None] - other_high, other_low - high[:, None])
+    gap = np.square(np.maximum(gap, 0, dtype=np.float64)).sum(axis=2)
+    reach = np.sqrt(2 * np.maximum(r[:, None] + u, 0)) + error[:, None] + other_error
+    counts = (r != -np.inf)[:, None] & (u != -np.inf)
+    return bool((counts & ~(gap > _widened(low) * reach * reach)).any())
 
 
 def _widened(y: Float32Array) -> float:

@@ -33,6 +33,8 @@ def make_cost(X: PointArray | Rows, metric: str) -> Cost:
 
     Points may be on the workers of a cluster, if no n x n matrix is needed.
     """
+    if isinstance(X, Rows):
+        require_tiles(metric)
     if metric == "kernel":
         assert not isinstance(X, Rows)
         _require_digits(X)
@@ -45,6 +47,17 @@ def make_cost(X: PointArray | Rows, metric: str) -> Cost:
     if not max(_rounding_of_costs(X, metric), _SMALLEST) < cost.unit < np.inf:
         raise _no_scale(X, metric, cost.unit)
     return cost
+
+
+def require_tiles(metric: str) -> None:
+    """Raise for points on a cluster and a metric that needs an n x n matrix."""
+    if metric not in _METRICS:
+        raise InvalidInputError(
+            f"{metric!r} needs an n x n matrix of costs, and points on a cluster have none",
+            parameter="metric",
+            value=metric,
+            remedy=["use {metric='sqeuclidean'} or {metric='cosine'}", "leave out {engine}"],
+        )
 
 
 def _require_digits(K: PointArray) -> None:
@@ -90,13 +103,7 @@ def _rounding_of_costs(X: PointArray | Rows, metric: str) -> float:
 def _from_points(X: PointArray | Rows, metric: str) -> Cost:
     if metric in _METRICS:
         return _METRICS[metric].cost(X)
-    if isinstance(X, Rows):
-        raise InvalidInputError(
-            f"{metric!r} needs an n x n matrix of costs, and points on a cluster have none",
-            parameter="metric",
-            value=metric,
-            remedy=["use {metric='sqeuclidean'} or {metric='cosine'}", "leave out {engine}"],
-        )
+    assert not isinstance(X, Rows)
     D = distances_between(X, X, metric)
     return MatrixCost((D + D.T) / 2)
 

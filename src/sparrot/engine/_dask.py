@@ -25,14 +25,16 @@ gets its share of the next tasks.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import islice
 from mmap import mmap
 from pathlib import Path
+from sys import getsizeof
 from time import monotonic
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -45,10 +47,13 @@ from sparrot.engine._threads import Side, Threads
 from sparrot.errors import ClusterError, InvalidInputError, NotEnoughMemoryError
 
 ALIGNED = 4096  # rows: blocks are multiples of it, so that sums are made of the same pieces
+_FEW, _FEW_BYTES = 8 * ALIGNED, 64e6  # rows, and bytes, that the client computes with by itself
 _BLOCKS = 32  # that points are cut into, unless blocks were too large or too small
-_LARGEST, _BLOCK_BYTES = 16 * ALIGNED, 32e6  # rows of a block, and bytes unless it is the smallest
+_SMALLEST, _LARGEST = 2 * ALIGNED, 16 * ALIGNED  # rows of a block,
+_BLOCK_BYTES = 32e6  # and bytes, unless they are so few rows that sums are made of
 _COPIES = 8  # of a block that a tile may need, all that is computed of it counted
-_AHEAD = 3  # tasks in flight for each thread of a worker
+_AHEAD = 4  # tasks in flight for each thread of a worker
+_LITTLE = 1e6  # bytes that may go with tasks, rather than by a task of their own
 _LOOK_AGAIN = 1.0  # seconds until threads are counted anew
 _LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 Result = TypeVar("Result")
@@ -92,7 +97,7 @@ class Cluster:
         can read; an array that is mapped from a whole .npy file is read by them as well.
         """
         rows = self._rows(X)
-        if len(rows) <= rows.block:
+        if len(rows) <= rows.few:
             return rows[np.arange(len(rows))]
         self._require_memory(rows)
         return rows
@@ -133,33 +138,57 @@ class Cluster:
             (a, [b for b in columns if not (upper and b.place < a.place) and a.may_meet(b)])
             for a in rows
         ]
-        name = getattr(function, "func", function).__name__.strip("_")
+        name = getattr(function, "func", function).__name__.strip("_").replace("_", "-")
         if finish is None:
-            tiles = [(name, function, a, b) for a, others in groups for b in others]
-            return len(tiles), self.ordered(self._tile, tiles)
-        whole = [(name, function, finish, a, others or columns[:1]) for a, others in groups]
-        return len(whole), self.ordered(self._row, whole, each=len(columns))
+            tiles = [(a, b) for a, others in groups for b in others]
+            _count_uses(tiles)
+            return len(tiles), self.ordered(partial(self._tiles, name, function, None), tiles)
+        whole = [(a, others or columns[:1]) for a, others in groups]
+        _count_uses([(a, b) for a, others in whole for b in others])
+        each = max(len(others) for _, others in whole)
+        return len(whole), self.ordered(partial(self._whole, name, function, finish), whole, each)
 
-    def _tile(self, name: str, function: Any, a: _Piece, b: _Piece) -> Any:
-        """The task of one tile."""
-        return self.submit(name, _run_tile, function, *a.futures(self), *b.futures(self))
+    def _tiles(self, name: str, function: Any, finish: Any, tiles: list[Any]) -> list[Any]:
+        """The tasks of some tiles; with `finish` each is all that there is of its rows."""
+        self._send(list(dict.fromkeys(piece for tile in tiles for piece in tile)))
+        arguments = [(function, finish, *a.futures, *b.futures) for a, b in tiles]
+        return self.submit_all(name, _run_tile, arguments)
 
-    def _row(self, name: str, function: Any, finish: Any, a: _Piece, others: list[_Piece]) -> Any:
-        """The tasks of a block of rows: its tiles, and the one that finishes it."""
-        tiles = [self._tile(name, function, a, b) for b in others]
-        return self.submit(f"{name}-finish", _run_finish, finish, a.futures(self)[1], tiles)
+    def _whole(self, name: str, function: Any, finish: Any, rows: list[Any]) -> list[Any]:
+        """The tasks of some blocks of rows: their tiles, and those that finish the blocks."""
+        if all(len(others) == 1 for _, others in rows):
+            return self._tiles(name, function, finish, [(a, b) for a, (b,) in rows])
+        tiles = iter(
+            self._tiles(name, function, None, [(a, b) for a, others in rows for b in others])
+        )
+        arguments = [(finish, a.futures[1], list(islice(tiles, len(others)))) for a, others in rows]
+        return self.submit_all(f"{name}-finish", _run_finish, arguments)
+
+    def _send(self, pieces: list[_Piece]) -> None:
+        """Send what the client has of some pieces; what is small, or used once, goes with tasks."""
+        new = [piece for piece in pieces if not piece.futures]
+        for piece in new:
+            piece.futures = piece.side.cost, replace(piece.side, cost=None)
+        for place, name in enumerate(("part", "vectors")):
+            large = [piece for piece in new if piece.is_worth_sending(place)]
+            sent = self.submit_all(name, _as_is, [(piece.futures[place],) for piece in large])
+            for piece, future in zip(large, sent, strict=True):
+                cost, vectors = piece.futures
+                piece.futures = (future, vectors) if place == 0 else (cost, future)
 
     def _pieces(self, side: Side, gather: bool = False) -> list[_Piece]:
         """A side by the blocks of its cost; few rows of many blocks as one, if asked."""
         cost = side.cost
         if gather and _is_held(cost) and len(side) <= cost.blocks[0].stop:
             cost = cost.gathered(side.rows)
-            side = replace(side, cost=cost, rows=np.arange(cost.n, dtype=np.int32))
+            side = replace(side, cost=cost, rows=np.arange(len(side), dtype=np.int32))
         if not _is_held(cost):
-            if side.ceiling is not None:
-                cost.prepare()
+            if side.ceiling is None:
+                return [_Piece(0, side, None)]
+            cost.prepare()
             return [_Piece(0, side, cost.leaves())]
-        cuts = np.searchsorted(side.rows, [*(block.start for block in cost.blocks), cost.n])
+        starts = [block.start for block in cost.blocks]
+        cuts = np.searchsorted(side.rows, [*starts, cost.blocks[-1].stop])
         pieces = []
         for k, block in enumerate(cost.blocks):
             part = side.part(slice(cuts[k], cuts[k + 1]))
@@ -170,9 +199,25 @@ class Cluster:
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """A task of its own, shown on the dashboard under that name."""
+        return self.submit_all(name, function, [arguments])[0]
+
+    def each(
+        self, name: str, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
+    ) -> Iterator[Any]:
+        """Yield what `function(*arguments)` returns for each of them, in order."""
+        return self.ordered(partial(self.submit_all, name, function), tasks)
+
+    def submit_all(
+        self, name: str, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
+    ) -> list[Any]:
+        """A task `function(*arguments)` for each of them, all in one message to the scheduler."""
+        if not tasks:
+            return []
+        keys = [f"sparrot-{name}-{uuid4().hex}" for _ in tasks]
         with load_extra("dask", "dask").config.set({_LARGE_GRAPH: "1 TiB"}), in_one_sentence():
-            key = f"sparrot-{name}-{uuid4().hex}"
-            return self._client.submit(function, *arguments, key=key, pure=False)
+            columns = [list(column) for column in zip(*tasks, strict=True)]
+            futures: list[Any] = self._client.map(function, *columns, key=keys, pure=False)
+        return futures
 
     def compute(self, delayed: list[Any]) -> list[Any]:
         """The futures of what was put off so far."""
@@ -182,28 +227,34 @@ class Cluster:
 
     def result(self, future: Any) -> Any:
         """What a task returns, or one sentence about the cluster."""
+        return self._gather([future])[0]
+
+    def _gather(self, futures: list[Any]) -> list[Any]:
         with in_one_sentence():
-            return future.result()
+            found: list[Any] = self._client.gather(futures)
+        return found
 
     def ordered(
-        self, start: Callable[..., Any], pieces: Sequence[Any], each: int = 1
+        self, start: Callable[[list[Any]], list[Any]], pieces: Sequence[Any], each: int = 1
     ) -> Iterator[Any]:
-        """Yield the results of the tasks `start(*piece)` in the order of the pieces.
+        """Yield the results of tasks in the order of the pieces that they are for.
 
-        A piece is `each` tasks. Few of them are in flight at any time.
+        `start` gets some of the pieces and returns a task for each, which needs `each` tasks at
+        most. Few of them are in flight at any time.
         """
         running: deque[Any] = deque()
         rest = iter(pieces)
         try:
             while True:
                 most = max(2, -(-_AHEAD * self._count_threads() // each))
-                for piece in rest:
-                    running.append(start(*piece))
-                    if len(running) >= most:
-                        break
+                if 2 * len(running) <= most:
+                    running.extend(start(list(islice(rest, most - len(running)))))
                 if not running:
                     return
-                yield self.result(running.popleft())
+                ready = [running.popleft()]
+                while running and running[0].done():
+                    ready.append(running.popleft())
+                yield from self._gather(ready)
         finally:
             if running:
                 with in_one_sentence():
@@ -244,14 +295,15 @@ class _Piece:
 
     def __init__(self, place: int, side: Side, leaves: Any) -> None:
         self.place = place
-        self._side = side
+        self.side = side
         self._leaves = leaves
         self._ceilings = (
             None
             if leaves is None or side.ceiling is None
             else leaves.ceilings(side.rows, side.ceiling)
         )
-        self._futures: tuple[Any, Any] | None = None
+        self.uses = 0  # tiles that it is in
+        self.futures: tuple[Any, ...] = ()  # or what goes with tasks: the cost, and the vectors
 
     def may_meet(self, other: _Piece) -> bool:
         """Whether boxes leave any pair of the two."""
@@ -260,15 +312,15 @@ class _Piece:
         met: bool = self._leaves.may_meet(self._ceilings, other._leaves, other._ceilings)
         return met
 
-    def futures(self, cluster: Cluster) -> tuple[Any, Any]:
-        """The cost and the vectors, sent when they are first needed."""
-        if self._futures is None:
-            side = self._side
-            cost, vectors = side.cost, replace(side, cost=None)
-            if not hasattr(cost, "key"):
-                cost = cluster.submit("part", _as_is, cost)
-            self._futures = cost, cluster.submit("vectors", _as_is, vectors)
-        return self._futures
+    def is_worth_sending(self, place: int) -> bool:
+        """Whether the cost (or the vectors) would travel much, if it went with every tile."""
+        what = self.futures[place]
+        return not hasattr(what, "key") and self.uses > 1 and self.uses * getsizeof(what) > _LITTLE
+
+
+def _count_uses(tiles: list[tuple[_Piece, _Piece]]) -> None:
+    for piece, uses in Counter(piece for tile in tiles for piece in tile).items():
+        piece.uses = uses
 
 
 class Rows:
@@ -278,6 +330,7 @@ class Rows:
     ----------
     shape, dtype : those of the matrix.
     block : rows of a block.
+    few : rows, at most, that are not worth sending.
     """
 
     shape: tuple[int, int]
@@ -294,13 +347,30 @@ class Rows:
     def block(self) -> int:
         """Rows of a block, which do not depend on the cluster."""
         n, p = self.shape
-        aligned = min(-(-n // (_BLOCKS * ALIGNED)), int(_BLOCK_BYTES / (8 * p * ALIGNED)))
-        return int(np.clip(aligned * ALIGNED, ALIGNED, _LARGEST))
+        rows = np.clip(-(-n // (_BLOCKS * ALIGNED)) * ALIGNED, _SMALLEST, _LARGEST)
+        return min(int(rows), _aligned(_BLOCK_BYTES, p))
 
-    def blocks(self) -> list[slice]:
+    @property
+    def few(self) -> int:
+        """Rows, at most, that the client computes with by itself."""
+        return min(_FEW, _aligned(_FEW_BYTES, self.shape[1]))
+
+    def cuts(self) -> list[slice]:
         """All rows by blocks; the last one may be larger, so that none is tiny."""
         cuts = list(range(0, max(self.block, len(self) - self.block + 1), self.block))
         return [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(self)], strict=True)]
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The points themselves on the workers, as a side of tiles that needs no cost."""
+        return [
+            Block(cut.start, cut.stop, self.submit("points", _as_is, cut), None)
+            for cut in self.cuts()
+        ]
+
+    def gathered(self, index: IntArray) -> PointArray:
+        """Some rows, as a side of tiles that is with the client."""
+        return self[index]
 
     def extent(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest entry of every column."""
@@ -412,7 +482,7 @@ class FileRows(Rows):
 
     def __getitem__(self, index: Any) -> PointArray:
         """Some rows, read by a worker."""
-        return self.cluster.result(self._submit("rows", _as_is, self._places(index)))
+        return self.cluster.result(self.submit("rows", _as_is, index))
 
     def take(self, index: IntArray) -> FileRows:
         """Some rows."""
@@ -422,20 +492,18 @@ class FileRows(Rows):
 
     def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
         """By tasks of a block each."""
-        pieces = [
-            (name, partial(_each, function), self._places(rows), *(v[rows] for v in vectors))
-            for rows in self.blocks()
+        tasks = [
+            (*self._read(partial(_each, function), rows), *(vector[rows] for vector in vectors))
+            for rows in self.cuts()
         ]
-        return [one for several in self.cluster.ordered(self._submit, pieces) for one in several]
+        return [one for several in self.cluster.each(name, _read_and, tasks) for one in several]
 
-    def submit(self, name: str, function: Callable[..., Any], rows: slice, *more: Any) -> Any:
+    def submit(self, name: str, function: Callable[..., Any], rows: Any, *more: Any) -> Any:
         """A worker reads the rows."""
-        return self._submit(name, function, self._places(rows), *more)
+        return self.cluster.submit(name, _read_and, *self._read(function, rows), *more)
 
-    def _submit(self, name: str, function: Any, places: Any, *more: Any) -> Any:
-        return self.cluster.submit(
-            name, _read_and, function, self._path, self._change, places, *more
-        )
+    def _read(self, function: Any, rows: Any) -> tuple[Any, ...]:
+        return function, self._path, self._change, self._places(rows)
 
     def _places(self, index: Any) -> Any:
         """Places in the file."""
@@ -453,7 +521,7 @@ class ChunkRows(Rows):
     Parameters
     ----------
     cluster : where they are.
-    futures : the blocks, as `blocks` cuts them.
+    futures : the blocks, as `cuts` has them.
     shape, dtype : those of all rows.
     """
 
@@ -476,7 +544,7 @@ class ChunkRows(Rows):
             )
         dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         rows = cls(cluster, [], (int(X.shape[0]), int(X.shape[1])), dtype)
-        sizes = tuple(cut.stop - cut.start for cut in rows.blocks())
+        sizes = tuple(cut.stop - cut.start for cut in rows.cuts())
         blocks = X.astype(dtype).rechunk((sizes, (rows.shape[1],))).to_delayed().ravel()
         rows._futures = cluster.compute(list(blocks))
         return rows
@@ -484,44 +552,41 @@ class ChunkRows(Rows):
     def __getitem__(self, index: Any) -> PointArray:
         """Some rows, in the order that is asked for."""
         out = np.empty((len(index), self.shape[1]), self.dtype)
-        places, pieces = self._pieces(index)
-        for place, rows in zip(
-            places, self.cluster.ordered(self.cluster.submit, pieces), strict=True
-        ):
+        places, tasks = self._pieces(index)
+        for place, rows in zip(places, self.cluster.each("pick", _pick, tasks), strict=True):
             out[place] = rows
         return out
 
     def _pieces(self, index: IntArray) -> tuple[list[IntArray], list[Any]]:
-        """For each block that has some of the rows: their places, and the task that picks them."""
-        starts = [cut.start for cut in self.blocks()]
+        """For each block that has some of the rows: their places, and what picks them."""
+        starts = [cut.start for cut in self.cuts()]
         block = np.searchsorted(starts, index, side="right") - 1
         places = [np.flatnonzero(block == k) for k in np.unique(block)]
         return places, [
-            ("pick", _pick, self._futures[k], index[place] - starts[k])
+            (self._futures[k], index[place] - starts[k])
             for k, place in zip(np.unique(block), places, strict=True)
         ]
 
     def take(self, index: IntArray) -> ChunkRows:
         """Some rows, which go from worker to worker."""
         taken = ChunkRows(self.cluster, [], (len(index), self.shape[1]), self.dtype)
-        for cut in taken.blocks():
-            places, pieces = self._pieces(index[cut])
-            picked = [self.cluster.submit(*piece) for piece in pieces]
+        for cut in taken.cuts():
+            places, tasks = self._pieces(index[cut])
+            picked = self.cluster.submit_all("pick", _pick, tasks)
             taken._futures.append(self.cluster.submit("block", _assemble, places, picked))
         return taken
 
     def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
         """By tasks of a block each."""
-        pieces = [
-            (name, _each, function, future, *(vector[cut] for vector in vectors))
-            for cut, future in zip(self.blocks(), self._futures, strict=True)
+        tasks = [
+            (function, future, *(vector[cut] for vector in vectors))
+            for cut, future in zip(self.cuts(), self._futures, strict=True)
         ]
-        some = self.cluster.ordered(self.cluster.submit, pieces)
-        return [one for several in some for one in several]
+        return [one for several in self.cluster.each(name, _each, tasks) for one in several]
 
     def submit(self, name: str, function: Callable[..., Any], rows: slice, *more: Any) -> Any:
         """Where the block is."""
-        future = self._futures[[cut.start for cut in self.blocks()].index(rows.start)]
+        future = self._futures[[cut.start for cut in self.cuts()].index(rows.start)]
         return self.cluster.submit(name, function, future, *more)
 
     def mapped(self, function: Callable[[PointArray], PointArray]) -> ChunkRows:
@@ -626,6 +691,11 @@ def in_one_sentence() -> Iterator[None]:
         ) from error
 
 
+def _aligned(n_bytes: float, p: int) -> int:
+    """Rows of so many bytes in all, but no fewer than sums are made of."""
+    return ALIGNED * max(1, int(n_bytes / (8 * p * ALIGNED)))
+
+
 def _is_held(cost: Any) -> bool:
     """Whether a cost is in blocks on the workers."""
     return hasattr(cost, "blocks")
@@ -635,13 +705,14 @@ def _as_is(thing: Any) -> Any:
     return thing
 
 
-def _run_tile(function: Any, a: Any, rows: Side, b: Any, columns: Side) -> Any:
+def _run_tile(function: Any, finish: Any, a: Any, rows: Side, b: Any, columns: Side) -> Any:
     """The work of a task, with single-threaded BLAS as everywhere."""
     with Threads(1):
         if rows.ceiling is not None:  # what was prepared on another worker did not travel
             a.prepare()
             b.prepare()
-        return function(replace(rows, cost=a), replace(columns, cost=b))
+        found = function(replace(rows, cost=a), replace(columns, cost=b))
+        return found if finish is None else finish(rows, [found])
 
 
 def _run_finish(finish: Any, rows: Side, tiles: list[Any]) -> Any:

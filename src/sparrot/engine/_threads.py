@@ -53,7 +53,7 @@ class Side:
 
     Attributes
     ----------
-    cost : the cost, of all points or of a block of them.
+    cost : the cost, of all points or of a block of them; or the points, for a pass that has none.
     rows : places in it, ascending; a right side has all of them.
     names : which of all points they are.
     ceiling, bound : ceilings on their potentials, and these rounded up, where a pass has any.
@@ -71,6 +71,11 @@ class Side:
         """How many rows."""
         return len(self.rows)
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays."""
+        arrays = (self.rows, self.names, self.ceiling, self.bound, *self.values)
+        return sum(_bytes_of(array) for array in arrays if array is not None)
+
     def part(self, places: Any) -> Side:
         """Some of the rows."""
         ceiling, bound, *values = (
@@ -82,6 +87,12 @@ class Side:
     def parts(self, size: int) -> list[Side]:
         """All rows, so many at a time."""
         return [self.part(slice(k, k + size)) for k in range(0, len(self), size)]
+
+
+def _bytes_of(array: Any) -> int:
+    """Bytes of an array, or of a sparse matrix."""
+    n_bytes: int = array.nbytes if hasattr(array, "nbytes") else 12 * array.nnz
+    return n_bytes
 
 
 @cache

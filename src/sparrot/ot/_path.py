@@ -34,7 +34,7 @@ _ROUGH_TOL = 1e-4  # marginal error of solves while eps is not yet known
 _FLOOR_TOL = 1e-2  # error of solves on the way to one with a floor on every row
 _BY_EPS_ALONE = 0.005  # share of a perplexity that is due to eps where floors make the rest
 _TIES = 1e-9  # relative difference below which costs count as equal
-_TYPICAL_ROWS = 64  # rows from which the eps of a typical row is found
+_TYPICAL_ROWS, _ROWS_AT_ONCE = 64, 4  # rows from which the eps of a typical row is found
 _SHARE_OF_ROWS = 0.05  # with `n_neighbors`, eps as a share of that of a typical row,
 _SHARE_OF_PAIRS = 0.5  # for two neighbors, where rows are all but singular,
 _SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps
@@ -336,10 +336,12 @@ class EpsilonPath:
         """The median, over some rows, of the eps at which the row alone has k neighbors."""
         n, cost = self._problem.n, self._problem.cost
         every = np.arange(n, dtype=np.int32)
+        rows = np.linspace(0, n - 1, min(_TYPICAL_ROWS, n)).astype(np.int32)
         found = []
-        for i in np.linspace(0, n - 1, min(_TYPICAL_ROWS, n)).astype(np.int32):
-            others = every[every != i] if self._problem.hollow else every
-            found.append(_eps_of_row(cost.pairs(np.full_like(others, i), others), k))
+        for some in np.split(rows, range(_ROWS_AT_ONCE, len(rows), _ROWS_AT_ONCE)):
+            C = cost.pairs(np.repeat(some, n), np.tile(every, len(some))).reshape(-1, n)
+            others = every != some[:, None] if self._problem.hollow else np.full(C.shape, True)
+            found += [_eps_of_row(c[other], k) for c, other in zip(C, others, strict=True)]
         typical = float(np.median(found))
         return typical if 0 < typical < np.inf else self._typical_eps()
 

@@ -312,7 +312,8 @@ class Certificate:
     exact : whether that is all of them, by a search that misses none.
     missed_rows : for an approximate search, an upper bound at 95 % confidence on the share of rows
         of which a pair with a positive score was left out, from random rows checked against all
-        points; `violation` is then the largest such score in these rows.
+        points; `violation` is then the largest such score in these rows. For a sample of
+        `Affinity.check`, the same bound on the share of rows with a larger `violation`.
     floor_violation : with a floor on the effective number of neighbors, `max_i k_i |W_i|^2 - 1`, or
         zero if no row is below its floor.
     complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row

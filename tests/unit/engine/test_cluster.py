@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sparrot
 from sparrot.cost import make_cost
-from sparrot.engine import Run
+from sparrot.engine import Run, _dask
 from sparrot.engine._dask import Cluster
 from sparrot.errors import (
     ClusterError,
@@ -25,6 +27,15 @@ dask_array = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, of slow machines
 
 N = 8200  # points, in two blocks
+
+
+@pytest.fixture(scope="module", autouse=True)
+def blocks_of_few_rows():
+    """So that few points are in several blocks, and not with the client."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_dask, "_FEW", _dask.ALIGNED)
+        patch.setattr(_dask, "_SMALLEST", _dask.ALIGNED)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +115,15 @@ def test_dask_arrays_and_zarr_folders_never_come_to_the_client(
 ):
     array = dask_array.from_array(X, chunks=(1111, 2))
     array.to_zarr(str(tmp_path / "points.zarr"))
-    result, most = Cluster.result, 0
+    gather, most = Cluster._gather, 0
 
-    def seen(self, future):
+    def seen(self, futures):
         nonlocal most
-        found = result(self, future)
-        most = max(most, len(found) if isinstance(found, np.ndarray) else 0)
+        found = gather(self, futures)
+        most = max([most, *(len(one) for one in found if isinstance(one, np.ndarray))])
         return found
 
-    monkeypatch.setattr(Cluster, "result", seen)
+    monkeypatch.setattr(Cluster, "_gather", seen)
     for points in (array, tmp_path / "points.zarr"):
         assert same(sparrot.qot(points, 0.01, engine=client), by_threads)
     assert 0 < most < len(X)
@@ -152,6 +163,26 @@ def test_a_path_of_eps_is_the_same_as_by_threads(X, client):
         assert same(a, b)
 
 
+def test_a_check_on_the_cluster_finds_what_one_by_threads_finds(X, by_threads, client, tmp_path):
+    np.save(tmp_path / "points.npy", X)
+    some = by_threads.check(X, sample=100)
+    assert not some.exact
+    assert some.missed_rows == pytest.approx(1 - 0.05**0.01)
+    for points in (tmp_path / "points.npy", dask_array.from_array(X, chunks=(5000, 5)), X):
+        assert by_threads.check(points, sample=100, engine=client) == some
+
+
+def test_a_full_check_on_the_cluster_finds_an_entry_that_is_missing(X, client):
+    X = X.astype(np.float32)
+    a = sparrot.qot(X, 0.1, metric="cosine", min_neighbors=3)
+    W = a.matrix.copy()
+    W.data[W.indptr[N - 1]] = 0
+    found = replace(a, matrix=W).check(X, engine=client)
+    assert found.exact
+    assert found.violation > 1e-6
+    assert a.check(X, sample=100, engine=client).violation < 1e-12
+
+
 def test_an_estimator_and_scanpy_take_the_cluster(X, by_threads, client):
     anndata = pytest.importorskip("anndata")
     assert same(sparrot.QOT(0.01, engine=client).fit(X).result_, by_threads)
@@ -165,32 +196,41 @@ def test_an_estimator_and_scanpy_take_the_cluster(X, by_threads, client):
 
 def test_tiles_that_boxes_rule_out_are_never_sent(X, client, monkeypatch):
     far = X + 1000 * (np.arange(N) >= N // 512 * 256)[:, None]  # a block here, and one there
-    sent, submit = [], Cluster.submit
+    sent, submit = [], Cluster.submit_all
     with Run(1, engine=client) as run:
         cost = make_cost(run.hold(far), "sqeuclidean")
         cost = cost.take(cost.order())
-        monkeypatch.setattr(
-            Cluster, "submit", lambda self, *task: (sent.append(task[0]), submit(self, *task))[1]
-        )
+
+        def seen(self, name, function, tasks):
+            sent.extend(name for _ in tasks)
+            return submit(self, name, function, tasks)
+
+        monkeypatch.setattr(Cluster, "submit_all", seen)
         found = screen(cost, np.full(N, 1e-6), run)
     assert len(found)
-    assert sent.count("pairs_of_tile") == 2  # of three: one of each block with itself
+    assert sent.count("pairs-of-tile") == 2  # of three: one of each block with itself
 
 
 def test_few_tasks_are_in_flight(X, client):
     with Run(1, engine=client) as run:
         cluster, running, most = run._cluster, 0, 0
 
-        def start(k):
+        def start(some):
             nonlocal running, most
-            running += 1
+            running += len(some)
             most = max(most, running)
-            return cluster.submit("test", abs, k)
+            return cluster.submit_all("test", abs, some)
 
         for k, result in enumerate(cluster.ordered(start, [(-k,) for k in range(40)])):
             assert result == k
             running -= 1
-    assert most <= 3 * sum(client.nthreads().values())
+    assert most <= 2 * _dask._AHEAD * sum(client.nthreads().values())
+
+
+def test_tasks_are_in_groups_that_the_dashboard_can_name(X, cluster, client):
+    sparrot.knn(X, 5, engine=client)
+    tasks = {"points", "vectors", "nearest-of-some", "nearest-of-some-finish"}
+    assert {f"sparrot-{name}" for name in tasks} <= {*cluster.scheduler.task_prefixes}
 
 
 def test_few_points_stay_with_the_client(X, monkeypatch, client):
@@ -219,16 +259,20 @@ def test_a_worker_that_is_killed_takes_nothing_with_it(X, by_threads, client, st
     assert set(client.run(os.getpid).values()) != set(pids.values())  # it was killed
 
 
-def test_a_worker_that_comes_late_is_used(X, by_threads, cluster, client):
-    def come():
-        cluster.scale(3)
-        client.wait_for_workers(3, timeout=60)
+def test_a_worker_that_comes_late_is_used(cluster, client):
+    def where(k):
+        time.sleep(0.05)
+        return distributed.get_worker().address
 
-    before = set(client.nthreads())
-    assert same(sparrot.qot(X, 0.01, engine=client, progress=at("extending", come)), by_threads)
-    (late,) = set(client.nthreads()) - before
-    log = client.run(lambda dask_worker: str(dask_worker.state.log), workers=[late])
-    assert "sparrot-" in log[late]
+    before, found = set(client.nthreads()), []
+    with Run(1, engine=client) as run:
+        for address in run._cluster.each("test", where, [(k,) for k in range(60)]):
+            if not found:
+                cluster.scale(3)
+                client.wait_for_workers(3, timeout=60)
+            found.append(address)
+    assert len(found) == 60
+    assert set(found) - before
     cluster.scale(2)
 
 
@@ -280,13 +324,14 @@ def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
     assert abs(found.matrix - by_threads.matrix).max() < 1e-7
 
 
-def test_the_command_line_starts_a_cluster_of_its_own(X, by_threads, tmp_path):
+def test_the_command_line_starts_a_cluster_of_its_own(tmp_path):
+    X = np.random.default_rng(0).standard_normal((33_000, 2))  # too many for the client
     np.save(tmp_path / "points.npy", X)
-    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.01"]
+    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.0001"]
     line += ["--min-neighbors", "0", "--dask", "local:1", "-o", "out.npz"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert same(sparrot.load(tmp_path / "out.npz"), by_threads)
+    assert same(sparrot.load(tmp_path / "out.npz"), sparrot.qot(X, 0.0001))
 
 
 @pytest.mark.parametrize(
