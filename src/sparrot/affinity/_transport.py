@@ -163,7 +163,7 @@ def qot(
         result is the same to the last bit. X may be the path of a .npy file or a .zarr folder that
         the workers can read (also an array that is mapped from such a file), or a Dask array,
         which never comes to the client. For the metrics `"sqeuclidean"` and
-        `"cosine"`, and an exact search by the active set. Few points, up to 32,768, are not worth
+        `"cosine"`, and an exact search by the active set. Few points, up to 65,536, are not worth
         sending. None for the threads of this machine.
 
     Returns

@@ -47,9 +47,9 @@ from sparrot.engine._threads import Side, Threads
 from sparrot.errors import ClusterError, InvalidInputError, NotEnoughMemoryError
 
 ALIGNED = 4096  # rows: blocks are multiples of it, so that sums are made of the same pieces
-_FEW, _FEW_BYTES = 8 * ALIGNED, 64e6  # rows, and bytes, that the client computes with by itself
+_FEW, _FEW_BYTES = 16 * ALIGNED, 64e6  # rows, and bytes, that the client computes with by itself
 _BLOCKS = 32  # that points are cut into, unless blocks were too large or too small
-_SMALLEST, _LARGEST = 2 * ALIGNED, 16 * ALIGNED  # rows of a block,
+_SMALLEST, _LARGEST = 4 * ALIGNED, 16 * ALIGNED  # rows of a block,
 _BLOCK_BYTES = 32e6  # and bytes, unless they are so few rows that sums are made of
 _COPIES = 8  # of a block that a tile may need, all that is computed of it counted
 _AHEAD = 4  # tasks in flight for each thread of a worker

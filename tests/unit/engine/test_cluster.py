@@ -325,7 +325,7 @@ def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
 
 
 def test_the_command_line_starts_a_cluster_of_its_own(tmp_path):
-    X = np.random.default_rng(0).standard_normal((33_000, 2))  # too many for the client
+    X = np.random.default_rng(0).standard_normal((66_000, 2))  # too many for the client
     np.save(tmp_path / "points.npy", X)
     line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.0001"]
     line += ["--min-neighbors", "0", "--dask", "local:1", "-o", "out.npz"]
