@@ -9,7 +9,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "sparrot"
 # Data flows down this list; an import may only point up it.
 FLOW = [
     ("_types", "errors", "_kernels", "_files"),
-    ("_extras",),
     ("engine",),
     ("_validation", "_eigensolver"),
     ("cost",),

@@ -68,6 +68,36 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.close(lock)
 
 
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """The same for a folder, which must not be there yet: a temporary one, that exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "a"
+    >>> with whole_folder(folder) as temporary:
+    ...     _ = (temporary / "b.txt").write_text("whole")
+    >>> [file.name for file in folder.iterdir()], len(list(folder.parent.iterdir()))
+    (['b.txt'], 1)
+    """
+    folder, lock = _new_folder(path.parent)
+    try:
+        temporary = folder / path.name
+        temporary.mkdir()
+        yield temporary
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                with file.open("r+b") as written:
+                    os.fsync(written.fileno())
+        os.rename(temporary, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _open_folders.discard(folder)
+        if lock is not None:
+            os.close(lock)
+
+
 def _is_full(error: OSError) -> bool:
     """Whether there was no room for a file, which some writers do not name."""
     return error.filename is None and error.errno in _NO_ROOM

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from string import Formatter
 from typing import Any
 
@@ -163,6 +164,17 @@ class NotConvergedError(SparrotError, RuntimeError):
     def __str__(self) -> str:
         """The message in the words of Python, and where the iterate is."""
         return f"{super().__str__()}. The best iterate is in `.result` of this error"
+
+
+def load_extra(module: str, extra: str) -> Any:
+    """Import an optional module, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs {module.partition('.')[0]}, which is not installed",
+            remedy=f"install the extra {extra!r}, as in: pip install 'sparrot[{extra}]'",
+        ) from error
 
 
 class AffinityWarning(Worded, UserWarning):

@@ -13,6 +13,12 @@ from ._estimator import (
     check_features as check_features,
     validated as validated,
 )
+from ._folder import (
+    ENDING as ENDING,
+    as_new_folder as as_new_folder,
+    open_folder as open_folder,
+    write_folder as write_folder,
+)
 from ._graphs import (
     KNN as KNN,
     MAGIC as MAGIC,

@@ -18,6 +18,7 @@ from sparrot._validation import (
     require_transformer,
 )
 from sparrot.affinity._estimator import AffinityEstimator
+from sparrot.affinity._folder import as_out, kept_in
 from sparrot.affinity._neighbors import distance_named, nearest, nearest_of_graph, nearest_of_new
 from sparrot.affinity._result import Affinity
 from sparrot.affinity._transport import project
@@ -39,6 +40,7 @@ def knn(
     neighbors: Any = None,
     n_jobs: int | None = None,
     engine: Any = None,
+    out: Any = None,
 ) -> Affinity:
     """Unit weights between each point and its k nearest others, symmetrized by the maximum.
 
@@ -51,6 +53,7 @@ def knn(
         search with (an approximate one, say); exact search by tiles if None.
     n_jobs : threads; all cores by default.
     engine : as for `sparrot.qot`: a Dask cluster on which to search, exactly.
+    out : as for `sparrot.qot`: a new folder for the graph.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def knn(
            [0, 0, 1, 0, 1],
            [0, 0, 0, 1, 0]])
     """
-    metric = as_public_metric(metric)
+    metric, folder = as_public_metric(metric), as_out(out)
     points = as_points_for(None if neighbors is not None else engine, X, metric)
     with Run(n_jobs, engine=engine) as run:
         held: Any = run.hold(points) if neighbors is None else points
@@ -74,7 +77,7 @@ def knn(
             require_transformer(neighbors)
             indices = nearest_of_graph(csr_array(neighbors.fit_transform(points)), k)
     graph = compressed(np.full(n, k), indices.ravel(), np.ones(n * k), n)
-    return Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
+    return kept_in(folder, Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric))
 
 
 def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> Affinity:

@@ -55,7 +55,7 @@ class Kind:
     Examples
     --------
     >>> KINDS["knn"].parameters
-    ('n_neighbors', 'metric', 'neighbors', 'n_jobs', 'engine')
+    ('n_neighbors', 'metric', 'neighbors', 'n_jobs', 'engine', 'out')
     """
 
     module: str

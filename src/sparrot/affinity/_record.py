@@ -65,7 +65,12 @@ def to_record(affinity: Affinity) -> dict[str, Any]:
 
 
 def from_record(
-    record: Mapping[str, Any], matrix: Any, potential: Any, source: str, changed: bool = False
+    record: Mapping[str, Any],
+    matrix: Any,
+    potential: Any,
+    source: str,
+    changed: bool = False,
+    copy: bool = True,
 ) -> Affinity:
     """The affinity of a record, a matrix and a potential (or None).
 
@@ -75,6 +80,7 @@ def from_record(
     source : where they come from, for errors.
     changed : whether the matrix or what belongs to its points is known to be another than when the
         record was made. Then its certificate is no claim of theirs.
+    copy : whether the matrix is copied; if not, nobody else may change it.
 
     Raises
     ------
@@ -88,6 +94,8 @@ def from_record(
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
         _require_size(record, matrix, source)
+        if copy:
+            matrix = csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix)
         affinity = _affinity(record, matrix, potential, source, changed)
     except (TypeError, ValueError, OverflowError, IndexError) as error:
         if isinstance(error, InvalidInputError):
@@ -111,7 +119,7 @@ def _affinity(
         certificate = _still_true(_certificate(record), matrix, weights, floors, source, changed)
     return Affinity(
         kind=str(record["kind"]),
-        matrix=csr_array(matrix, copy=True) if issparse(matrix) else np.array(matrix),
+        matrix=matrix,
         mean_cost=float(record["mean_cost"]),
         metric=str(record["metric"]),
         potential=_vector(potential, n, source, "potential"),

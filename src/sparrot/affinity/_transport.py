@@ -50,6 +50,7 @@ from sparrot._validation import (
 )
 from sparrot.affinity._diagnostics import warn_if_poor
 from sparrot.affinity._estimator import AffinityEstimator, validated
+from sparrot.affinity._folder import as_out, kept_in
 from sparrot.affinity._kinds import AUTO
 from sparrot.affinity._result import Affinity, affinity_of
 from sparrot.cost import Cost, costs_to, make_cost
@@ -98,6 +99,7 @@ def qot(
     checkpoint: Any = None,
     progress: bool | ProgressCallback | None = None,
     engine: Any = None,
+    out: Any = None,
 ) -> Affinity:
     r"""Build the QOT affinity of a cloud of points, with a certificate of optimality.
 
@@ -165,6 +167,9 @@ def qot(
         which never comes to the client. For the metrics `"sqeuclidean"` and
         `"cosine"`, and an exact search by the active set. Few points, up to 65,536, are not worth
         sending. None for the threads of this machine.
+    out : path of a new folder that ends in .zarr: the affinity is written there, whole or not at
+        all, and the matrix of the result is mapped from it: what is needed of it is read when it
+        is. `sparrot.load` opens it again.
 
     Returns
     -------
@@ -256,6 +261,7 @@ def qot(
         max_memory=max_memory,
         progress=progress,
         engine=engine,
+        out=out,
     )
 
 
@@ -590,10 +596,11 @@ def _solve(
     max_memory: Any = None,
     progress: bool | ProgressCallback | None = None,
     engine: Any = None,
+    out: Any = None,
     warn: bool = True,
 ) -> Affinity:
     """The core of all of them: make the cost, find eps, solve, and go back to the data's units."""
-    hollow = as_flag(hollow, "hollow")
+    hollow, folder = as_flag(hollow, "hollow"), as_out(out)
     with Run(n_jobs, as_max_memory(max_memory), progress, engine) as run, ExitStack() as results:
         held = run.hold(points)
         weights = as_point_weights(weights, len(held), hollow)
@@ -618,7 +625,7 @@ def _solve(
     if warn:
         given_eps = scale.eps is not None and not scale.robust
         warn_if_poor(affinity, cost, given_eps, connected=scale == Scale())
-    return affinity
+    return kept_in(folder, affinity)
 
 
 def as_start(potential: Any, cost: Cost) -> Start:

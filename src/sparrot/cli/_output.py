@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 import sparrot
-from sparrot._extras import load_extra
 from sparrot._files import whole_file
-from sparrot.errors import InvalidInputError, counted
+from sparrot.errors import InvalidInputError, counted, load_extra
 from sparrot.io import (
     FORMATS,
     Table,

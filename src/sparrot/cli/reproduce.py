@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparrot import __version__
-from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot.cli._options import add_command, add_folder, add_jobs, add_verbosity
 from sparrot.cli._session import Session
-from sparrot.errors import MissingDataError, MissingExtraError
+from sparrot.errors import MissingDataError, MissingExtraError, load_extra
 from sparrot.paper import EXPERIMENTS, Claim, Experiment, Numbers, find_experiment
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from argparse import Namespace
 from functools import partial
 from typing import Any
 
-from sparrot._extras import load_extra
 from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
 from sparrot.cli._session import Session
+from sparrot.errors import load_extra
 
 
 def add_parser(commands: Any) -> None:

@@ -41,10 +41,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.engine._threads import Side, Threads
-from sparrot.errors import ClusterError, InvalidInputError, NotEnoughMemoryError
+from sparrot.errors import ClusterError, InvalidInputError, NotEnoughMemoryError, load_extra
 
 ALIGNED = 4096  # rows: blocks are multiples of it, so that sums are made of the same pieces
 _FEW, _FEW_BYTES = 16 * ALIGNED, 64e6  # rows, and bytes, that the client computes with by itself

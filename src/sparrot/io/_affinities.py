@@ -1,4 +1,4 @@
-"""Save and load an affinity: an `.npz` file of its own, or a graph inside an `.h5ad` file."""
+"""Save and load an affinity: a file or folder of its own, or a graph inside an `.h5ad` file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from pathlib import Path
 from scipy.sparse import coo_array
 
 from sparrot._validation import as_path
-from sparrot.affinity import Affinity, require_affinity
+from sparrot.affinity import (
+    ENDING,
+    Affinity,
+    as_new_folder,
+    open_folder,
+    require_affinity,
+    write_folder,
+)
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io._formats import FORMATS, ending, formats_holding
 from sparrot.io._points import Table, write_table
@@ -27,8 +34,10 @@ def save(
     ----------
     affinity : a result of `sparrot.qot` or another function that makes affinities.
     path : ends in `.npz` (plain arrays with a schema number, no pickle; an existing file is
-        replaced), or in `.h5ad`. An existing `.h5ad` file keeps its contents, and the affinity is
-        added: its cells must be the points, in the same order. Needs the extra `scanpy`.
+        replaced), in `.zarr` (a new folder, for sparse matrices that are larger than the memory;
+        its group `matrix` is one that AnnData reads), or in `.h5ad`. An existing `.h5ad` file keeps
+        its contents, and the affinity is added: its cells must be the points, in the same order.
+        Needs the extra `scanpy`.
     key : for `.h5ad`: where in `uns`. The file gets `uns[key]`, `obsp["{key}_connectivities"]`,
         `obsp["{key}_distances"]`, `obs["{key}_potential"]` and, with a floor or weights, columns
         `obs["{key}_row_eps"]` and the like, so that scanpy finds the graph:
@@ -50,6 +59,9 @@ def save(
     """
     require_affinity(affinity)
     target = as_path(path)
+    if target.suffix == ENDING:
+        write_folder(affinity, as_new_folder(target, "path"))
+        return
     if not target.parent.is_dir():
         raise MissingDataError(
             f"is in the folder {target.parent}, which does not exist",
@@ -78,7 +90,8 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
 
     Parameters
     ----------
-    path : an `.npz` file of `save`, or an `.h5ad` file with an affinity in it.
+    path : an `.npz` file or a `.zarr` folder of `save`, or an `.h5ad` file with an affinity in it.
+        The matrix of a folder is mapped from it: what is needed is read when it is.
     key : for `.h5ad`: which entry of `uns`; may be left out if there is only one affinity.
 
     Raises
@@ -97,6 +110,8 @@ def load(path: str | os.PathLike[str], *, key: str | None = None) -> Affinity:
     True
     """
     source = as_path(path)
+    if source.suffix == ENDING:
+        return open_folder(source)
     _require_ending(source)
     in_anndata = ending(source) == ".h5ad"
     if key is not None and not in_anndata:
@@ -151,7 +166,7 @@ def write_entries(affinity: Affinity, target: Path) -> None:
 def _require_ending(path: Path) -> None:
     if ending(path) not in formats_holding("affinity"):
         raise InvalidInputError(
-            f"must end in {' or '.join(formats_holding('affinity'))} for an affinity, "
+            f"must end in {' or '.join((*formats_holding('affinity'), ENDING))} for an affinity, "
             f"got {str(path)!r}",
             parameter="path",
             value=path,

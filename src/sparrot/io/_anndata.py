@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_matrix
 
-from sparrot._extras import load_extra
 from sparrot._files import digest
 from sparrot._types import PointArray, UIntArray
 from sparrot._validation import as_key, as_word
@@ -39,7 +38,7 @@ from sparrot.affinity import (
     require_schema,
     to_record,
 )
-from sparrot.errors import AffinityWarning, InvalidInputError, warn
+from sparrot.errors import AffinityWarning, InvalidInputError, load_extra, warn
 from sparrot.ot import compressed
 
 DEFAULT_KEY = "neighbors"  # the key of scanpy's default graph

@@ -12,8 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sparrot._extras import load_extra
-from sparrot.errors import MissingDataError
+from sparrot.errors import MissingDataError, load_extra
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparrot._extras import load_extra
 from sparrot._files import whole_file
 from sparrot._validation import as_array, as_points, refuse_broken
 from sparrot.affinity import Affinity, distance_named, kinds, resume
-from sparrot.errors import InvalidInputError, counted
+from sparrot.errors import InvalidInputError, counted, load_extra
 from sparrot.io._anndata import (
     RECORD,
     SCANPY_NEIGHBORS,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparrot._extras import load_extra
 from sparrot._validation import refuse_broken
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, load_extra
 from sparrot.io._text import features, require_column
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray, PointArray
 from sparrot._validation import (
     as_affinity,
@@ -39,7 +38,7 @@ from sparrot.affinity import (
     perplexity as perplexity_of,
     resume,
 )
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, load_extra
 from sparrot.spectral import eigenpairs
 
 _SAMPLE = 500  # new points from which the eps for a perplexity is found

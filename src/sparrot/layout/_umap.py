@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, triu
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_affinity, as_array, as_count, as_positive, as_seed
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, load_extra
 from sparrot.layout._tsne import spectral_start
 
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200

@@ -15,11 +15,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.stats import beta
 
-from sparrot._extras import load_extra
 from sparrot._types import BoolArray, FloatArray, IntArray, PointArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
-from sparrot.errors import InvalidInputError, NotEnoughMemoryError
+from sparrot.errors import InvalidInputError, NotEnoughMemoryError, load_extra
 from sparrot.ot._active_set import (
     FEWER_NEIGHBORS,
     LARGEST_PART,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray, IntArray
 from sparrot.datasets import Cells
+from sparrot.errors import load_extra
 
 _READS = 1e4  # of a cell, after scaling
 _CLIP = 10.0  # deviations

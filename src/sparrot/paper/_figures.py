@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot._extras import load_extra
+from sparrot.errors import load_extra
 from sparrot.paper._methods import BY_NEIGHBORS, PROJECTIONS
 from sparrot.paper._records import Rows
 from sparrot.plot._categories import in_order

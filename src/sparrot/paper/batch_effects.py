@@ -27,11 +27,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot.affinity import Affinity, eot, gaussian, knn, perplexity, qot
 from sparrot.datasets import Cells
 from sparrot.datasets._cells import data_folder, load_marrow_cd34
+from sparrot.errors import load_extra
 from sparrot.layout import tsne_affinities
 from sparrot.metrics import batch_mixing
 from sparrot.paper._clusters import PIXELS, spectrum

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot.affinity import Affinity, gaussian, knn, qot
 from sparrot.datasets import Spiral, make_spiral
-from sparrot.errors import AffinityWarning
+from sparrot.errors import AffinityWarning, load_extra
 from sparrot.metrics import mean_principal_angle
 from sparrot.paper._figures import CYCLE
 from sparrot.paper._methods import principal

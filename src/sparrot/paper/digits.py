@@ -19,10 +19,10 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray, IntArray
 from sparrot.affinity import perplexity
 from sparrot.datasets import Digits, load_mnist
+from sparrot.errors import load_extra
 from sparrot.layout import mds_layout
 from sparrot.paper._clusters import (
     picture,

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_affinity
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, load_extra
 from sparrot.plot._categories import as_categories
 from sparrot.plot._style import SEQUENTIAL, new_axes, width_of
 from sparrot.spectral import coarse_grained

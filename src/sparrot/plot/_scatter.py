@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_array, as_count, as_floats
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, load_extra
 from sparrot.plot._categories import as_categories
 from sparrot.plot._style import (
     DIVERGING,

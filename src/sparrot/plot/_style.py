@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparrot._extras import load_extra
+from sparrot.errors import load_extra
 
 PALETTE = (
     "#0072b2",

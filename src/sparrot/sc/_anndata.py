@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
-from sparrot._extras import load_extra
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_flag, as_key
-from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
+from sparrot.errors import AffinityWarning, InvalidInputError, counted, load_extra, warn
 from sparrot.io import SCANPY_WIDE, listed_keys, writing_anndata
 
 LOG = logging.getLogger(__name__)
