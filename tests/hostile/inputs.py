@@ -247,7 +247,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "progress", "neighbors", "checkpoint", "key", "array", "names", "use_rep", "columns",
         "layouts", "title", "load", "neighbors_key", "key_added", "layer", "init_pos", "noise",
         "radii", "metric_params", "metric_kwds", "label", "without", "rng", "transformer",
-        "distances", "engine",
+        "distances", "engine", "out",
     ),
     # What is passed on to another library: keywords, and what Matplotlib draws with.
     "free": ("arguments", "options", "ax", "axes", "size", "style", "name"),

@@ -35,7 +35,7 @@ def as_out(path: Any) -> Path | None:
 
 def as_new_folder(path: Any, parameter: str) -> Path:
     """The path of a folder that can be made."""
-    target = as_path(path)
+    target = as_path(path, parameter)
     if target.suffix != ENDING:
         raise InvalidInputError(
             f"must end in {ENDING}, got {str(target)!r}",
