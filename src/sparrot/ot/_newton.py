@@ -146,12 +146,13 @@ def newton(
     best, least = u, np.inf
     history: list[float] = []
     delta = dual.first_delta(state)
-    progressed, good = 0, np.inf  # the step at which the error was last better by a good part
+    progressed, good = 0, np.full(2, np.inf)  # the last step that was better by a good part
     restarted = np.inf  # the least error at the last restart: from there it would go the same way
     while True:
         error = dual.error(state)
-        if error < _BETTER * good:
-            progressed, good = len(history), error
+        errors = np.array([error, np.abs(state.gradient).sum()])  # of the worst point, and of all
+        if (errors < _BETTER * good).any():
+            progressed, good = len(history), np.where(errors < _BETTER * good, errors, good)
         if error < least:
             best, least = u, error
         report(len(history), error)

@@ -12,6 +12,7 @@ from sparrot.engine import Run, _run
 from sparrot.errors import NotConvergedError
 from sparrot.ot import METHODS, SOLVERS, EntropicRegularizer, EpsilonPath, Options, Problem
 from sparrot.ot._active_set import ActiveSet
+from sparrot.ot._newton import Dual, DualState, newton
 from sparrot.ot._sinkhorn import EntropicDual
 
 
@@ -330,3 +331,36 @@ def test_kernels_of_any_size_are_projected_by_way_of_easier_ones():
     a = sparrot.project(half_squared(X), solver="newton")
     assert a.certificate.marginal_error <= 1e-8
     assert a.n_iter < 40
+
+
+class _Slow(Dual):
+    """Two points whose gradients fall by 2 % a step; that of the first is 1 for many steps."""
+
+    mass, weight = 1.0, np.array([1.0, 1e4])
+
+    def state(self, u):
+        near = np.array([abs(u[0]) <= 1, True])
+        value = np.where(near, u**2 / 2, np.abs(u) - 0.5).sum()
+        return DualState(value, np.where(near, u, np.sign(u)), np.ones(2), lambda x: x)
+
+    def c_transform(self, u, rows):
+        raise AssertionError("no point is without entries")
+
+    def direction(self, u, state, delta):
+        return -0.02 * state.gradient
+
+    def longest(self, u, step):
+        return 1.0
+
+
+def test_the_worst_point_may_wait_while_all_others_gain():
+    u = np.array([4.0, 1e3])  # the error is 1 for 150 steps, the mean falls meanwhile
+    found = newton(_Slow(), u, 1e-3, 2000)
+    assert sum(error == 1 for error in found.history) >= 150
+    assert found.error <= 1e-3
+
+
+def test_where_no_point_gains_newton_gives_up():
+    found = newton(_Slow(), np.array([40.0, 0.0]), 1e-3, 2000)
+    assert 100 <= len(found.history) < 200
+    assert found.error == 1
