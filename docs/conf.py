@@ -75,7 +75,8 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {
-    page: [] for page in ("index", "quick_start", "benchmarks", "paper", "contributing")
+    page: []
+    for page in ("index", "quick_start", "benchmarks", "paper", "real_data", "contributing")
 }
 copyright = "the sparrot authors. BSD-3-Clause"
 
