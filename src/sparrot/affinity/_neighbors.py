@@ -259,14 +259,15 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
     A drop-in for any pipeline (or `transformer=` of scanpy) that takes that one, with all of its
     parameters. For Euclidean distances, their squares and cosines `transform` searches in float32
     tiles on all cores, and float64 decides; X is made dense. Any other metric is searched by
-    scikit-learn, and so is all that `kneighbors` finds.
+    scikit-learn, and so are new points of few coordinates, for which it has a tree, and all that
+    `kneighbors` finds.
 
     Parameters
     ----------
     mode : `"distance"` for distances, `"connectivity"` for ones.
     n_neighbors : number of neighbors; with `"distance"` every training point comes as its own
         neighbor in addition, at distance zero, as in scikit-learn.
-    algorithm, leaf_size : how scikit-learn searches, for other metrics.
+    algorithm, leaf_size : how scikit-learn searches, where it does.
     metric : `"minkowski"` (with `p=2` the Euclidean distance), `"euclidean"`, `"sqeuclidean"` (the
         squared distance), `"cosine"` (`1 - cos`), `"nan_euclidean"`, a function of two points, or
         another distance of scikit-learn.
@@ -327,10 +328,12 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         if not self._has_tiles:
             with self._refusing():
                 return super().transform(X)
-        X, Y = validated(self, X, reset=False), as_array(self._fit_X)
+        new, Y = validated(self, X, reset=False), as_array(self._fit_X)
         k = self.n_neighbors + (self.mode == "distance")
-        if not np.array_equal(X, Y):
-            return self._graph(*nearest_of_new(X, Y, k, self.effective_metric_, self.n_jobs))
+        if not np.array_equal(new, Y):
+            if self._fit_method != "brute":  # a tree: points have few coordinates
+                return super().transform(X)
+            return self._graph(*nearest_of_new(new, Y, k, self.effective_metric_, self.n_jobs))
         own, zero = np.arange(len(Y), dtype=np.int32)[:, None], np.zeros((len(Y), 1))
         if k == 1:
             return self._graph(own, zero)
