@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ import sparrot
 from problems import CLOUDS, half_squared, points
 from sparrot.cost import MatrixCost, PointCost, costs_to, make_cost
 from sparrot.errors import InvalidInputError
+from sparrot.ot import EntropicRegularizer, Problem, QuadraticRegularizer
 
 
 def costs(X):
@@ -138,3 +141,16 @@ def test_a_kernel_beside_which_one_is_rounding_is_refused():
     K = np.random.default_rng(0).standard_normal((20, 20))
     with pytest.raises(InvalidInputError, match=r"K has entries up to .* divide it"):
         sparrot.project(1e100 * (K + K.T))
+
+
+@pytest.mark.parametrize("regularizer", [QuadraticRegularizer(0.3), EntropicRegularizer(0.3)])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "manhattan"])
+def test_costs_and_problems_are_the_same_after_a_pickle(metric, regularizer):
+    X = points("gaussian", 40)
+    problem = Problem(make_cost(X, metric), regularizer, floor=np.full(40, 3.0))
+    other = pickle.loads(pickle.dumps(problem))
+    i = np.arange(20, dtype=np.int32)
+    assert np.array_equal(other.cost.pairs(i, i + 20), problem.cost.pairs(i, i + 20))
+    assert other.cost.fingerprint() == problem.cost.fingerprint()
+    assert other.regularizer == regularizer
+    assert np.array_equal(other.floor, problem.floor)
