@@ -62,7 +62,8 @@ LARGEST_PART = 40_000  # points of a part, at most, where not all pairs are look
 _RATIO = 4  # each part is that many times larger than the one before
 _DENSE = 1024  # the first part has at most that many points,
 _PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
-_MOST_ROWS = 0.25  # the quantile of rows that must have two
+_MOST_ROWS = 0.25  # the quantile of rows that must have two;
+_LESS_RAISED = 2.0  # divides such a mass from one part to the next
 _PART_STEPS = 200  # Newton steps for a part, at most
 _SAME_EPS = 2  # divides the slack where only the floor is new: most rows move less
 _WARM_ROWS = 64  # that judge a warm start
@@ -203,7 +204,7 @@ class ActiveSet(SpatialMethod):
         if problem.floor is not None:
             guess = self._floor_guess(problem, start, budget)
         elif start is not None:
-            guess = warm_start(problem, start, self._run)
+            guess = warm_start(problem, start, self._run, degrees=self._degrees())
         if guess is None:
             guess = self._cold_start(problem, budget.left)
         n = problem.n
@@ -214,6 +215,10 @@ class ActiveSet(SpatialMethod):
         )
         self._last = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
         return self._as_given(self._last, budget, tol)
+
+    def _degrees(self) -> IntArray | None:
+        """The neighbors of each row in the last solution, if there is one."""
+        return None if self._last is None else np.diff(self._last.plan.indptr)
 
     def _floor_guess(
         self, problem: SparseProblem, start: FloatArray | None, budget: Budget
@@ -320,10 +325,15 @@ class Ceilings:
             del dual  # and its arrays, before there is another
             strikes[over] += 1  # who sticks out again and again rises ever faster
             slack[over] *= np.minimum(2.0 ** strikes[over], _FASTEST_RISE)
-            # Rows that stick out go above their c-transform against all points; others come down,
-            # but not while rows only come near a solution.
-            near = np.where(np.isfinite(near), near, u[over] + slack[over])
-            v, _ = self._c_transform(over, Reference.whole(problem, u, self._e), near)
+            # Rows that stick out go above their c-transforms, others come down, but not while rows
+            # only come near a solution. A transform over the support that is little above the old
+            # ceiling is good enough, for pairs outside have smaller scores than that; where it is
+            # far above, all points are asked.
+            v = np.where(np.isfinite(near), near, u[over] + slack[over])
+            far = ~(near <= (self._r + slack / 2)[over])
+            if far.any():
+                whole = Reference.whole(problem, u, self._e)
+                v[far], _ = self._c_transform(over[far], whole, v[far])
             r = np.minimum(self._r, u + slack) if result.history else self._r.copy()
             r[over] = np.maximum(v, u[over]) + slack[over]
             self._move(r)
@@ -475,15 +485,15 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
         index = _some(order, size)
         guess = Guess(u[index], slack[index], float(k.mean()) * size / reference.problem.n)
         part = problem.part(index)
-        part = part.with_mass(
-            max(reference.problem.regularizer.mass, mass * part.total / problem.total)
-        )
+        least = reference.problem.regularizer.mass / _LESS_RAISED
+        part = part.with_mass(max(least, mass * part.total / problem.total))
         found = Ceilings(part, run).solve(part, guess, ON_THE_WAY, Budget(_PART_STEPS))
         reference = Reference(part, index, found.u)
         others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
-        near = (u + slack)[others]
+        near, before = (u + slack)[others], u.copy()
         u[others], k[others] = c_transform(cost, others, reference, near, run, report)
         u[index], k[index] = found.u, np.diff(found.plan.indptr)
+        spread = np.minimum(spread, np.abs(u - before))  # the next part moves a row less
     regularizer, m = reference.problem.regularizer, reference.problem.n
     share = mass * reference.problem.total / problem.total
     raised = regularizer.mass / share  # with that much more mass than its share
@@ -492,13 +502,17 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
 
 
 def warm_start(
-    problem: SparseProblem, u: FloatArray, run: Run, e: FloatArray | None = None
+    problem: SparseProblem,
+    u: FloatArray,
+    run: Run,
+    e: FloatArray | None = None,
+    degrees: IntArray | None = None,
 ) -> Guess | None:
     """Potentials of another solution, judged by a few rows; None if they are worth nothing.
 
     Where all potentials are too high by some amount, all c-transforms are too low by the same, and
     the mean of the two is right. What is left of their difference, in units of the mean score of a
-    row, is the uncertainty.
+    row, is the uncertainty. `degrees` are the neighbors of each row, if they are known.
     """
     g = problem.regularizer
     rows = np.linspace(0, problem.n - 1, min(_WARM_ROWS, problem.n)).astype(np.int32)
@@ -509,7 +523,8 @@ def warm_start(
     if e is not None:  # scores grow with what the row adds to eps, or else a typical partner
         more += e / g.mass
         more = np.maximum(more, np.exp(np.log(more).mean()))  # which outliers hardly change
-    scale = float(g.score(g.mass / max(n_neighbors.mean(), 1.0))) * more
+    k = n_neighbors.mean() if degrees is None else degrees
+    scale = g.score(g.mass / np.maximum(k, 1.0)) * more
     off = np.abs(v - u[rows] - 2 * shift) / scale[rows]
     uncertainty = float(np.median(off))
     if not uncertainty + abs(shift) / np.median(scale) <= 4:  # also where these are not numbers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,7 +21,7 @@ from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, NotEnoughMemoryError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
 from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
-from sparrot.ot._problem import AnyProblem, Options, Solution
+from sparrot.ot._problem import AnyProblem, Options, Solution, SparseProblem
 from sparrot.ot._solve import dense_instead, make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
@@ -488,9 +488,30 @@ class EpsilonPath:
                 continue  # all points may well have what few have not
             known.append((float(np.log(size)), log_eps))
             log_eps = _extrapolated(known, float(np.log(4 * size)))
+            if target >= _PART_RATIO * _FEWEST_OF_PART:
+                with suppress(InvalidInputError, NotConvergedError):
+                    log_eps = path._of_more_points(known[-1][1], log_eps, slope)
         if not known:
             return log_eps, slope
-        return _extrapolated(known, float(np.log(n))) + _ABOVE, slope
+        if 4 * sizes[-1] < n:
+            log_eps = _extrapolated(known, float(np.log(n)))
+        return log_eps + _ABOVE, slope
+
+    def _of_more_points(self, log_eps: float, guess: float, slope: float) -> float:
+        """The logarithm of the eps of four times as many points, from these alone.
+
+        These points with a quarter of the mass have about the same potentials as all, and about a
+        quarter of the neighbors of each row; a quarter of these points tells how nearly so. And
+        less mass is the same as less eps.
+        """
+        problem = cast("SparseProblem", self._problem)
+        g, n = problem.regularizer, problem.n
+        less = float(np.log(g.score(g.mass / _PART_RATIO) / g.score(g.mass)))
+        index = np.sort(np.random.default_rng(0).permutation(n)[: n // _PART_RATIO])
+        quarter = EpsilonPath(problem.part(index), self._options, self._run)
+        rough = quarter.at(float(np.exp(log_eps + less)), _ROUGH_TOL)
+        fewer = float(quarter._method.perplexities(rough).mean())
+        return self._reach(fewer, guess + less, slope, _PILOT_PRECISION)[0] - less
 
     def _entropic_pilot(self, target: float, log_eps: float, slope: float) -> tuple[float, float]:
         """The same for entropic plans, of which a part has fewer neighbors at the same eps.

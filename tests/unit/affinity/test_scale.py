@@ -402,3 +402,15 @@ def test_connecting_outliers_by_very_many_neighbors_is_a_warning():
     X[:2] *= 60
     with pytest.warns(AffinityWarning, match=r"to connect them takes eps = .* neighbors a row"):
         sparrot.qot(X, eps="connected")
+
+
+def test_no_more_pairs_of_noisy_points_are_kept_than_are_needed_soon():
+    X, n_pairs = sparrot.datasets.make_spiral(6000, 50).X, []
+
+    def look(progress):
+        if progress.stage == "screening" and progress.n_points == len(X):
+            n_pairs.append(progress.n_pairs)
+
+    W = sparrot.qot(X, perplexity=30, progress=look)
+    assert W.certificate.exact
+    assert 1 <= max(n_pairs) / (W.matrix.nnz / 2) < 2.5
