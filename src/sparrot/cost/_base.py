@@ -84,6 +84,16 @@ class Cost(ABC):
         """
         return np.arange(first, other.n, dtype=np.int32)
 
+    def clusters(
+        self, rows: IntArray, r: FloatArray
+    ) -> list[tuple[IntArray | slice, FloatArray | None]]:
+        """Places of rows, and the center about which products of these have digits.
+
+        `r` are ceilings on their potentials, beside which errors of products must be small. None is
+        the common center of all; other centers are for `about`.
+        """
+        return [(slice(None), None)]
+
     def leaves(self) -> Any:
         """Boxes around near points, if there are any: see `Leaves`."""
         return None

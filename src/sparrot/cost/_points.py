@@ -35,6 +35,9 @@ from sparrot.engine import ALIGNED
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _FAR = 1e8  # times the largest half squared distance from the center: a far point's squared one
 _PRECISE = 1e-10  # rounding of an exponent, far below the tolerance of a row sum
+_DIGITS = 0.01  # share of a ceiling that products may err by; else centers of clusters are tried,
+_TIGHT = 2.0**-8  # where half squared distances from these are that share of the largest
+_FEWEST_ROWS = 8  # that are cut no further
 _BLOCK = 1024
 _WORTH_COMPILING = 4_000_000  # coordinates of pairs of few points
 _SAMPLE = 1024  # points that find the directions, and as many that judge them
@@ -150,6 +153,24 @@ class PointCost(Cost):
         if self._few is None or self._boxes is None or other._boxes is None:
             return np.arange(first, other.n, dtype=np.int32)
         return other._boxes.within(self._few[rows], self._boxes.error[rows], r, u, first)
+
+    def clusters(
+        self, rows: IntArray, r: FloatArray
+    ) -> list[tuple[IntArray | slice, FloatArray | None]]:
+        """All rows about the common center, or tight clusters about their own and the rest."""
+        margin = self.margin(r - self.shift[rows], rows).max()
+        if not margin > _DIGITS * np.median(np.abs(r)):
+            return [(slice(None), None)]
+        tight, rest = tight_clusters(self._X[rows], _TIGHT * self.shift[rows].max() * self._scale)
+        return [*tight, (rest, None)] if len(rest) else [*tight]
+
+    def about(self, center: FloatArray, rows: IntArray) -> Self:
+        """The cost between some of the points, whose products are about another center."""
+        X = self._X[rows]
+        shift = squares_about(center, X) / (2 * self._scale)
+        part = self.part_of(X, shift, center, self.unit, self._z.known())
+        part._prepared = True  # all coordinates are the filter
+        return part
 
     def leaves(self) -> Leaves | None:
         """Boxes around near points, once they are prepared and unless they overlap."""
@@ -342,6 +363,35 @@ def shifted_costs(Y: PointArray) -> Callable[[PointArray], FloatArray]:
         return C
 
     return block
+
+
+def tight_clusters(
+    X: PointArray, radius: float
+) -> tuple[list[tuple[IntArray, FloatArray]], IntArray]:
+    """Places of points within some half squared distance of their center, and those of all others.
+
+    Points that are not within it are cut in two at their mean, along the widest coordinate.
+
+    Examples
+    --------
+    >>> clusters, rest = tight_clusters(np.array([[0.0], [10.0], [1.0], [11.0]]), 1.0)
+    >>> [(places.tolist(), center.tolist()) for places, center in clusters], len(rest)
+    ([([1, 3], [10.5]), ([0, 2], [0.5])], 0)
+    """
+    found, rest = [], [np.zeros(0, np.int32)]
+    pieces = [np.arange(len(X), dtype=np.int32)]
+    while pieces:
+        places = pieces.pop()
+        center = X[places].mean(axis=0, dtype=np.float64)
+        Y = X[places] - center
+        if _squares(Y).max() <= 2 * radius:
+            found.append((places, center))
+        elif len(places) <= _FEWEST_ROWS:
+            rest.append(places)
+        else:
+            below = Y[:, np.square(Y).sum(axis=0).argmax()] <= 0
+            pieces += [places[below], places[~below]]
+    return found, np.sort(np.concatenate(rest))
 
 
 def _squares(X: FloatArray) -> FloatArray:

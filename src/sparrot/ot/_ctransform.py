@@ -25,6 +25,7 @@ from sparrot.ot._problem import PowerRegularizer, SparseProblem
 from sparrot.ot._screening import (
     TILE_ROWS,
     Support,
+    about,
     as_slice,
     hits,
     joined,
@@ -255,31 +256,43 @@ def rough_c_transform(
         size,
     )
     v, counts, spread = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return v + cost.shift, counts, spread
+    return v, counts, spread
 
 
 def _rough_rows(
     left: Side, right: Side, size: int, regularizer: PowerRegularizer
 ) -> tuple[FloatArray, IntArray, FloatArray]:
-    """The transforms of some rows, less their shifts; always of as many at once."""
-    u, weights = right.values
-    m, b = len(right), u - right.cost.shift
-    most = min(_NEAREST, m - 1)
+    """The transforms of some rows; always of as many at once, unless these are in far clusters."""
     v, counts, spread = np.empty(len(left)), np.empty(len(left), np.int64), np.zeros(len(left))
+    typical = float(np.median(np.abs(right.values[0])))
     for start in range(0, len(left), size):
-        rows = slice(start, min(start + size, len(left)))
-        G: Float32Array = np.empty((rows.stop - start, m), np.float32)
-        left.cost.products(as_slice(left.rows[rows]), right.cost, slice(None), G)
-        S = G + b
-        twin = left.values[0][rows]
-        own = np.flatnonzero(twin >= 0)
-        S[own, twin[own]] = -np.inf
-        v[rows] = transform_scores(S, regularizer, weights=weights)
-        counts[rows] = (S + v[rows, None] > 0).sum(axis=1)
-        few = np.flatnonzero(counts[rows] <= FEW)
-        nearest = np.partition(S[few], -most, axis=1)[:, -most:]
-        spread[start + few] = nearest.max(axis=1) - nearest.min(axis=1)
+        group = left.part(slice(start, start + size))
+        for places, center in left.cost.clusters(group.rows, np.full(len(group), typical)):
+            some, there = group.part(places), right
+            if center is not None:
+                some, there = about(some, center), about(right, center)
+            rows = np.arange(start, start + len(group))[places]
+            v[rows], counts[rows], spread[rows] = _rough_transforms(some, there, regularizer)
     return v, counts, spread
+
+
+def _rough_transforms(
+    left: Side, right: Side, regularizer: PowerRegularizer
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    u, weights = right.values
+    most, spread = min(_NEAREST, len(right) - 1), np.zeros(len(left))
+    G: Float32Array = np.empty((len(left), len(right)), np.float32)
+    left.cost.products(as_slice(left.rows), right.cost, slice(None), G)
+    S = G + (u - right.cost.shift)
+    twin = left.values[0]
+    own = np.flatnonzero(twin >= 0)
+    S[own, twin[own]] = -np.inf
+    v = transform_scores(S, regularizer, weights=weights)
+    counts = (S + v[:, None] > 0).sum(axis=1)
+    few = np.flatnonzero(counts <= FEW)
+    nearest = np.partition(S[few], -most, axis=1)[:, -most:]
+    spread[few] = nearest.max(axis=1) - nearest.min(axis=1)
+    return v + left.cost.shift[left.rows], counts, spread
 
 
 def transform_scores(

@@ -51,6 +51,8 @@ _CONNECTED = 1.02  # ratio between the smallest connected eps found and a discon
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
 _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
+_MORE_THAN_NEAR = 10.0  # times these and the number of neighbors: an eps for so many,
+_FAR_BELOW = 1e-3  # where it is such a share of a typical one
 _TINY = 1e-12  # relative eps that deserves a look at the nearest costs
 _VAST = 1e100  # relative eps whose square, summed over pairs, is far from overflow
 _STRIDE = 3.0  # longest step of a search, in log eps,
@@ -397,6 +399,11 @@ class EpsilonPath:
         typical = self._problem.n * np.median(self._problem.cost.shares())
         return float(np.clip(typical, _LEAST_SHARE, 1.0))
 
+    def _first_eps(self, target: float) -> float:
+        """A typical eps, or in far clusters a larger one than so many neighbors can need."""
+        typical, near = self._typical_eps(), _MORE_THAN_NEAR * target * self._near_eps()
+        return near if near < _FAR_BELOW * typical else typical
+
     def _near_eps(self) -> float:
         """The median cost of a point and its nearest that differs, of a sample of points."""
         cost = self._problem.cost
@@ -470,7 +477,7 @@ class EpsilonPath:
         too large on purpose: from above, the pairs that were found serve to the end.
         """
         n = self._problem.n
-        log_eps, slope, known = float(np.log(self._typical_eps())), 0.7, []
+        log_eps, slope, known = float(np.log(self._first_eps(target))), 0.7, []
         if self._problem.regularizer.q == 1:
             return self._entropic_pilot(target, log_eps, slope)
         order = np.random.default_rng(0).permutation(n)

@@ -23,6 +23,7 @@ from sparrot.engine import Run, Side
 PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
 TILE_ROWS = 2 * LEAF  # rows of a tile, at most,
 _TILE_COLUMNS = 1024  # and its columns: 2 MB of float32
+_FAR_COLUMNS = 8 * _TILE_COLUMNS  # that are brought about another center at once
 _NEARLY_ALL = 0.85  # share of columns from which on all are taken
 _ROOM = 1 << 14  # hits that a tile has room for at first
 _SCRATCH = local()
@@ -172,26 +173,47 @@ def hits(left: Side, right: Side, upper: bool = False) -> Iterator[tuple[IntArra
     Columns of a row come in ascending order. With `upper` some that are before the row are missing.
     """
     assert left.ceiling is not None
+    for start in range(0, len(left), TILE_ROWS):
+        group = left.part(slice(start, start + TILE_ROWS))
+        places: IntArray = np.arange(start, start + len(group), dtype=np.int32)
+        first = max(0, int(left.names[start] - right.names[0])) // LEAF * LEAF if upper else 0
+        for cluster, center in left.cost.clusters(group.rows, group.ceiling):
+            some, own = group.part(cluster), places[cluster]
+            columns = left.cost.within(some.rows, some.ceiling, right.cost, right.ceiling, first)
+            if center is not None:
+                some = about(some, center)
+                for k in range(0, len(columns), _FAR_COLUMNS):
+                    there = about(right.part(columns[k : k + _FAR_COLUMNS]), center)
+                    for i, j in _hits_of_tiles(some, there, there.rows):
+                        yield own[i], columns[k + j]
+                continue
+            if len(columns) > _NEARLY_ALL * (len(right) - first):  # what is in a row needs no copy
+                columns = right.rows[first:]
+            for i, j in _hits_of_tiles(some, right, columns):
+                yield own[i], j
+
+
+def about(side: Side, center: FloatArray) -> Side:
+    """The same points, of which products are those about another center."""
+    cost = side.cost.about(center, side.rows)
+    every = np.arange(len(side), dtype=np.int32)
+    bound = None if side.ceiling is None else rounded_up(cost, side.ceiling)
+    return Side(cost, every, side.names, side.ceiling, bound, side.values)
+
+
+def _hits_of_tiles(
+    left: Side, right: Side, columns: IntArray
+) -> Iterator[tuple[IntArray, IntArray]]:
     assert left.bound is not None
     assert right.bound is not None
     room = _room()
-    for start in range(0, len(left), TILE_ROWS):
-        group = slice(start, start + TILE_ROWS)
-        rows, r, t = left.rows[group], left.ceiling[group], -left.bound[group]
-        first = max(0, int(left.names[start] - right.names[0])) // LEAF * LEAF if upper else 0
-        columns = left.cost.within(rows, r, right.cost, right.ceiling, first)
-        if len(columns) > _NEARLY_ALL * (len(right) - first):  # what is in a row needs no copy
-            columns = right.rows[first:]
-        for k in range(0, len(columns), _TILE_COLUMNS):
-            tile = as_slice(columns[k : k + _TILE_COLUMNS])
-            b = right.bound[tile]
-            G = room[: len(rows) * len(b)].reshape(len(rows), len(b))
-            left.cost.bounds(as_slice(rows), right.cost, tile, G)
-            i, j = list_hits(G, b, t)
-            yield (
-                i + np.int32(start),
-                j + np.int32(tile.start) if isinstance(tile, slice) else tile[j],
-            )
+    for k in range(0, len(columns), _TILE_COLUMNS):
+        tile = as_slice(columns[k : k + _TILE_COLUMNS])
+        b = right.bound[tile]
+        G = room[: len(left) * len(b)].reshape(len(left), len(b))
+        left.cost.bounds(as_slice(left.rows), right.cost, tile, G)
+        i, j = list_hits(G, b, -left.bound)
+        yield i, j + np.int32(tile.start) if isinstance(tile, slice) else tile[j]
 
 
 def _room() -> Float32Array:

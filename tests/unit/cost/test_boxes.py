@@ -1,14 +1,18 @@
 """The order of the points, and the bounds that it makes possible."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
 from sparrot.cost import LEAF, MatrixCost, PointCost
-from sparrot.engine import Run
+from sparrot.engine import Run, Side
+from sparrot.errors import AffinityWarning
 from sparrot.ot import Problem, QuadraticRegularizer, screen, transform_scores
 from sparrot.ot._ctransform import Reference, c_transform
+from sparrot.ot._screening import hits, joined, rounded_up
 
 
 def in_order(X):
@@ -119,6 +123,42 @@ def test_pruned_screening_finds_every_pair(n_jobs):
     assert expected[found.i, found.j].all()
     touched = np.isin(np.arange(cost.n), rows)
     assert len(some) == (expected & (touched[:, None] | touched)).sum()
+
+
+def far_clusters(gap, n=2000):
+    """Four clusters of different sizes, so many widths apart."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.arange(n) ** 2 * 4 // n**2)
+    return rng.standard_normal((n, 5)) + gap * np.eye(5)[labels]
+
+
+@pytest.mark.parametrize("gap", [1e3, 1e4, 1e6])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_in_far_clusters_float32_rules_out_as_much_as_in_near_ones(gap, ordered):
+    X = far_clusters(gap)
+    X[:3] *= 2  # far from all clusters
+    cost = PointCost(X)
+    cost = cost.take(cost.order()) if ordered else cost
+    cost.prepare()
+    r = np.random.default_rng(1).random(cost.n) / cost.unit
+    every = np.arange(cost.n, dtype=np.int32)
+    side = Side(cost, every, every, r, rounded_up(cost, r))
+    i, j = joined(list(hits(side, side)))
+    expected = cost.dense() < r[:, None] + r
+    found = np.zeros_like(expected)
+    found[i, j] = True
+    assert found[expected].all()
+    assert cost.n < expected.sum() <= len(i) < 1.01 * expected.sum()
+
+
+@pytest.mark.parametrize("perplexity", [10, 30])
+def test_far_clusters_have_the_plans_of_near_ones(perplexity):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AffinityWarning)  # of pieces
+        near, far = (sparrot.qot(far_clusters(gap), perplexity=perplexity) for gap in (1e3, 1e6))
+    assert far.certificate.exact
+    assert far.perplexity == pytest.approx(perplexity, rel=0.01)
+    assert far.eps == pytest.approx(near.eps, rel=0.02)
 
 
 def test_pruned_c_transforms_are_those_against_all():
