@@ -21,7 +21,7 @@ from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, NotEnoughMemoryError, counted
 from sparrot.ot._active_set import LARGEST_PART, part_sizes
 from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
-from sparrot.ot._problem import AnyProblem, Options, Solution, SparseProblem
+from sparrot.ot._problem import AnyProblem, Options, Solution, SparseProblem, perplexities
 from sparrot.ot._solve import dense_instead, make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
@@ -45,6 +45,7 @@ _SHARE_OF_NEIGHBORS = 0.5  # and aims at this share of the neighbors
 _FEWEST_OF_PART = 5.0  # but at no fewer than these
 _FROM_ABOVE = 2.0  # all points start at this many times its eps
 _FEWEST_WITH_PARTS = 500  # points up to which there is no such pilot
+_MIXED = 0.35  # deviation of perplexities beside their mean where rows are of several kinds
 _ABOVE = 0.05  # added to the log eps of a pilot, so that the first solve is above the target
 _MOST_OF_MEDIAN = 3.0  # times the median cost: a larger mean is due to outliers
 _CONNECTED = 1.02  # ratio between the smallest connected eps found and a disconnected one
@@ -473,13 +474,15 @@ class EpsilonPath:
 
         At a fixed number of neighbors :math:`\varepsilon \propto N^{-2/d}` on a manifold of
         dimension d. So the eps of random parts of the points, each four times larger than the last,
-        leads to the eps of all of them, at a small part of the price. What comes out is a little
-        too large on purpose: from above, the pairs that were found serve to the end.
+        leads to the eps of all of them, at a small part of the price; where noise or density make
+        rows of several kinds, it does so by the neighbors that they lack. What comes out is a
+        little too large on purpose: from above, the pairs that were found serve to the end.
         """
         n = self._problem.n
-        log_eps, slope, known = float(np.log(self._first_eps(target))), 0.7, []
+        slope, known = 0.7, []
         if self._problem.regularizer.q == 1:
-            return self._entropic_pilot(target, log_eps, slope)
+            return self._entropic_pilot(target, float(np.log(self._typical_eps())), slope)
+        log_eps = float(np.log(self._first_eps(target)))
         order = np.random.default_rng(0).permutation(n)
         exact = replace(self._options, search="exact", neighbors=None, checkpoint=None)
         largest = np.inf if self._options.search == "exact" else LARGEST_PART
@@ -495,7 +498,9 @@ class EpsilonPath:
                 continue  # all points may well have what few have not
             known.append((float(np.log(size)), log_eps))
             log_eps = _extrapolated(known, float(np.log(4 * size)))
-            if target >= _PART_RATIO * _FEWEST_OF_PART:
+            found = perplexities(path._plan)
+            mixed = found.std() > _MIXED * found.mean()  # which bends the line through the eps
+            if mixed and target >= _PART_RATIO * _FEWEST_OF_PART:
                 with suppress(InvalidInputError, NotConvergedError):
                     log_eps = path._of_more_points(known[-1][1], log_eps, slope)
         if not known:
