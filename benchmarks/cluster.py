@@ -48,7 +48,7 @@ def like_mnist(n: int = 70_000, d: int = 50) -> np.ndarray:
     return X.astype(np.float32)
 
 
-def wide(n: int = 100_000, d: int = 2_000, rank: int = 8) -> np.ndarray:
+def wide(n: int = 200_000, d: int = 1_000, rank: int = 8) -> np.ndarray:
     """Points near a space of few dimensions in one of many, as expression of genes is."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, rank), dtype=np.float32) @ rng.standard_normal((rank, d)).astype(
@@ -155,8 +155,8 @@ def main() -> None:
     parser.add_argument("--tight", action="store_true")
     options = parser.parse_args()
     if options.tight:
-        found = in_own_process(by_workers, "wide", 100_000, TIGHT, True)
-        shown(f"wide 100,000 x 2,000 in a file, workers held to {TIGHT}", found)
+        found = in_own_process(by_workers, "wide", 200_000, TIGHT, True)
+        shown(f"wide 200,000 x 1,000 in a file, workers held to {TIGHT}", found)
         return
     for name, n in (("like-mnist", 70_000), ("branches", 200_000)):
         threads = in_own_process(by_threads, name, n)

@@ -51,6 +51,7 @@ _BLOCKS = 32  # that points are cut into, unless blocks were too large or too sm
 _SMALLEST, _LARGEST = 4 * ALIGNED, 16 * ALIGNED  # rows of a block,
 _BLOCK_BYTES = 32e6  # and bytes, unless they are so few rows that sums are made of
 _COPIES = 8  # of a block that a tile may need, all that is computed of it counted
+_PROCESS = 3e8  # bytes of a worker without any points: the interpreter and its packages
 _AHEAD = 4  # tasks in flight for each thread of a worker
 _LITTLE = 1e6  # bytes that may go with tasks, rather than by a task of their own
 _LOOK_AGAIN = 1.0  # seconds until threads are counted anew
@@ -269,11 +270,11 @@ class Cluster:
 
     def _require_memory(self, rows: Rows) -> None:
         """Raise where a worker could not hold the blocks of a tile: it would be killed for it."""
-        needed = _COPIES * rows.block * rows.shape[1] * 8.0
+        tile = _COPIES * rows.block * rows.shape[1] * 8.0
         with in_one_sentence():
             workers = self._client.scheduler_info()["workers"]
         for address, worker in workers.items():
-            limit, total = worker["memory_limit"], needed * worker["nthreads"]
+            limit, total = worker["memory_limit"], tile * worker["nthreads"] + _PROCESS
             if limit and total > limit:
                 raise NotEnoughMemoryError(
                     f"tiles of {rows.block} x {rows.shape[1]} points need about {total / 1e9:.2g} "
@@ -745,7 +746,22 @@ def _describe(path: Path) -> tuple[tuple[int, ...], Any]:
     return X.shape, X.dtype
 
 
+def _read_rows(path: Path, places: Any) -> PointArray:
+    """Some rows of a file, without its pages around them: those would count as memory in use."""
+    mapped = np.load(path, mmap_mode="r")
+    if not mapped.flags.c_contiguous:
+        return np.array(mapped[places])
+    index = np.arange(len(mapped))[places]
+    X = np.empty((len(index), mapped.shape[1]), mapped.dtype)
+    with path.open("rb", buffering=0) as file:
+        for row, place in zip(X, index.tolist(), strict=True):
+            file.seek(mapped.offset + place * row.nbytes)
+            if file.readinto(row) != row.nbytes:
+                raise OSError(f"{path} ends before its row {place}")
+    return X
+
+
 def _read_and(function: Any, path: Path, change: Any, places: Any, *more: Any) -> Any:
-    X = np.array(np.load(path, mmap_mode="r")[places])
+    X = _read_rows(path, places)
     with Threads(1):
         return function(X if change is None else change(X), *more)

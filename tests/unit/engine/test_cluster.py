@@ -110,6 +110,19 @@ def test_points_in_a_file_are_read_by_the_workers(X, by_threads, client, tmp_pat
     assert same(sparrot.qot(mapped, 0.01, engine=client), by_threads)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_of_a_file_are_read_in_any_order(X, order, tmp_path):
+    path = tmp_path / "points.npy"
+    np.save(path, np.asarray(X, order=order))
+    some = np.array([7, 3, N - 1, 3])
+    assert np.array_equal(_dask._read_rows(path, some), X[some])
+    assert np.array_equal(_dask._read_rows(path, slice(5, 9)), X[5:9])
+    if order == "C":
+        os.truncate(path, path.stat().st_size - 8)
+        with pytest.raises((OSError, ValueError)):
+            _dask._read_rows(path, some)
+
+
 def test_dask_arrays_and_zarr_folders_never_come_to_the_client(
     X, by_threads, client, tmp_path, monkeypatch
 ):
