@@ -3,8 +3,9 @@
 python docs/make_paper.py FOLDER
 
 The text is that of `_templates/paper.md`, where a paragraph in braces stands for what is stored:
-`{counts}` of all verdicts; `{experiment NAME}`, its title, command and set-up, which is the
-docstring of its module; `{figure NAME}`, followed by its caption; `{claims NAME}`, the table.
+`{counts}` of all verdicts; `{experiment NAME}`, its title, command, the digest of the code that
+ran, and its set-up, which is the docstring of its module; `{figure NAME}`, followed by its caption;
+`{claims NAME}`, the table.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def filled(text: str, found: dict[str, dict], folder: Path) -> Iterator[str]:
         yield table_of_counts(found)
     elif kind == "experiment":
         yield f"({name})=\n## {found[name]['title']}"
-        yield f"`sparrot reproduce {name}`"
+        code = f" (code {found[name]['code'][:12]})" if "code" in found[name] else ""
+        yield f"`sparrot reproduce {name}`{code}"
         yield setup(name)
     elif kind == "claims":
         yield table_of_claims(found[name]["claims"])

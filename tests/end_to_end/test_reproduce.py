@@ -8,7 +8,7 @@ import pytest
 from problems import data_folder
 from sparrot.cli import main
 from sparrot.cli.reproduce import table
-from sparrot.paper import EXPERIMENTS, Claim
+from sparrot.paper import EXPERIMENTS, Claim, code_digest
 
 NEED_DATA = ("digits", "single-cell", "batch-effects")
 
@@ -46,6 +46,7 @@ def test_figure_numbers_and_claims_are_written(run):
     assert visible == [f"{stem}-steps.csv", f"{stem}.json", f"{stem}.pdf", f"{stem}.png"]
     said = json.loads((folder / f"{stem}.json").read_text())
     assert said["parameters"]["sizes"] == [100, 250]
+    assert said["code"] == code_digest()  # what made it
     with (folder / f"{stem}-steps.csv").open() as file:
         rows = [
             {"n": int(r["n"]), "solver": r["solver"], "steps": int(r["steps"])}

@@ -113,10 +113,13 @@ def _write_numbers(
     stem: str,
 ) -> Iterator[str]:
     """One JSON file with all there is, and each table in it as CSV too."""
+    from sparrot.paper import code_digest
+
     content = {
         "experiment": experiment.name,
         "title": experiment.title,
         "version": __version__,
+        "code": code_digest(),
         "parameters": asdict(parameters),
         "claims": [_record(claim) for claim in claims],
         "numbers": numbers,

@@ -10,5 +10,6 @@ from ._experiment import (
 from ._work import (
     Report as Report,
     Work as Work,
+    code_digest as code_digest,
     fingerprint as fingerprint,
 )

@@ -12,7 +12,7 @@ results of a run being computed again (see `sparrot.paper._work`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,44 @@ def find_experiment(name: str) -> Experiment:
         )
     experiment: Experiment = import_module(f"sparrot.paper.{name.replace('-', '_')}").EXPERIMENT
     return experiment
+
+
+def with_samples(judge: Callable[[Numbers], list[Claim]], numbers: Numbers) -> list[Claim]:
+    """Claims by all samples, each with how many of these would fail it alone.
+
+    Samples are the seeds of the records in `numbers`.
+
+    Examples
+    --------
+    >>> def judge(numbers):
+    ...     mean = sum(row["nmi"] for row in numbers["rows"]) / len(numbers["rows"])
+    ...     return [Claim("good", "-", f"NMI {mean}", "at least 0.5", mean >= 0.5)]
+    >>> with_samples(judge, {"rows": [{"seed": 0, "nmi": 1.0}, {"seed": 1, "nmi": 0.25}]})[0].ours
+    'NMI 0.625; alone, 1 of 2 samples would fail'
+    """
+    tables = {
+        key: rows
+        for key, rows in numbers.items()
+        if isinstance(rows, list) and rows and isinstance(rows[0], dict) and "seed" in rows[0]
+    }
+    seeds = sorted({row["seed"] for rows in tables.values() for row in rows})
+    claims = judge(numbers)
+    if len(seeds) < 2:
+        return claims
+    alone = [
+        judge(numbers | {k: [r for r in rows if r["seed"] == s] for k, rows in tables.items()})
+        for s in seeds
+    ]
+    return [
+        claim
+        if claim.holds is None
+        else replace(
+            claim,
+            ours=f"{claim.ours}; alone, {sum(one[k].holds is False for one in alone)} of "
+            f"{len(seeds)} samples would fail",
+        )
+        for k, claim in enumerate(claims)
+    ]
 
 
 def unless(holds: bool | None, reason: str) -> str:

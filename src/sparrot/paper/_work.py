@@ -142,17 +142,17 @@ def fingerprint(name: str, version: str, parameters: Any) -> str:
     >>> a == b, a.startswith("convergence-")
     (False, True)
     """
-    key = json.dumps([name, version, code_digest(_PACKAGE), asdict(parameters)], sort_keys=True)
+    key = json.dumps([name, version, code_digest(), asdict(parameters)], sort_keys=True)
     return f"{name}-{sha256(key.encode()).hexdigest()[:12]}"
 
 
 @cache
-def code_digest(package: Path) -> str:
+def code_digest(package: Path = _PACKAGE) -> str:
     """A digest of all code of a package that numbers can depend on; not of code that draws.
 
     Examples
     --------
-    >>> len(code_digest(_PACKAGE))
+    >>> len(code_digest())
     64
     """
     digest = sha256()

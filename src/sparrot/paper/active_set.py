@@ -22,7 +22,7 @@ from sparrot.paper._figures import STYLES, panel, paper_style
 from sparrot.paper._records import Rows
 from sparrot.paper._work import Work, in_own_process, measured
 
-_SOLVERS = {"newton": "dense Newton (Algorithm 1)", "active-set": "active set (Algorithm 2)"}
+_SOLVERS = {"newton": "our dense Newton", "active-set": "our active set"}
 _WARM_UP = 1600  # points with which a process compiles before it is timed
 
 
@@ -105,7 +105,7 @@ def claims(numbers: Numbers) -> list[Claim]:
         ),
         Claim(
             "the active-set solver achieves a very significant speed and memory advantage for "
-            "problems sizes of about N = 10^4 and larger",
+            "problems [sic] sizes of about N = 10^4 and larger",
             "555 s dense and 58 s active set at N = 25,000 (read off the figure)",
             _gains_in_words(gains, large),
             "at least 5 times faster and 5 times less memory at N >= 10,000, where both ran",

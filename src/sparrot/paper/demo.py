@@ -1,8 +1,8 @@
 """The demo: a closed curve hidden by noise in many dimensions, and three graphs that look for it.
 
-Each graph is judged by the mean principal angle between its ten leading eigenvectors and those of
-the clean curve. QOT runs with its default; the other two get the best parameter of a range, chosen
-with the answer in hand.
+Each graph is judged by the mean principal angle between its eleven leading eigenvectors and
+those of the clean curve. QOT runs with its default; the other two get the best parameter of a
+range, chosen with the answer in hand.
 """
 
 from __future__ import annotations

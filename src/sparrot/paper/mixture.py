@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sparrot._types import FloatArray
 from sparrot.datasets import Mixture, make_mixture
 from sparrot.paper._clusters import (
     picture,
@@ -23,7 +24,7 @@ from sparrot.paper._clusters import (
     scores,
     with_perplexity_moments,
 )
-from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
 from sparrot.paper._figures import STYLES, draw_band, draw_overview, draw_scores, panel, paper_style
 from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, eps_grid, matched, principal
 from sparrot.paper._records import Rows, bands, by_method, curves_of, listed, rounded
@@ -35,7 +36,8 @@ _JUMP = 0.15  # of NMI from one number of components to another, and back
 _UNCHANGED = 0.15  # of NMI over all numbers of components
 _CLEAR = 0.25  # gap over the tenth eigenvalue
 _NEGLIGIBLE = 0.1  # of QOT's gap
-_TABLES = ("scores", "score_bands", "pca", "pca_bands", "best", "spectra")
+_WORSE = 1.5  # times the angle: "rapidly worsens"
+_TABLES = ("scores", "score_bands", "pca", "pca_bands", "best", "marks", "spectra")
 _DRAWN = ("shown", "principal")
 
 
@@ -85,22 +87,26 @@ def _run_at(parameters: Parameters, radius: float, work: Work) -> Numbers:
         for m in MAIN_METHODS
     }
     units |= {
-        f"QOT-{radius}-{d}": partial(_picture, parameters, radius, d, "QOT") for d in dimensions
+        f"QOT-{radius}-{d}-{s}": partial(_default, parameters, radius, d, "QOT", s)
+        for d in dimensions
+        for s in seeds
     }
     found = work.each(units)
     rows = [row for name, part in found.items() if name.startswith("curve") for row in part]
     best = _best_parameters(parameters, [row for row in rows if row["d"] == max(dimensions)])
-    target = {d: float(np.mean(found[f"QOT-{radius}-{d}"]["perplexity"])) for d in dimensions}
     units = {
-        f"EOT-{radius}-{d}": partial(_picture, parameters, radius, d, "EOT", target[d])
+        f"EOT-{radius}-{d}-{s}": partial(_default, parameters, radius, d, "EOT", s, target)
         for d in dimensions
+        for s in seeds
+        for target in [found[f"QOT-{radius}-{d}-{s}"]["marks"]["perplexity"]]
     }
     units |= {f"pca-{radius}-{s}": partial(_pca, parameters, radius, s, best) for s in seeds}
     found |= work.each(units)
     data = _data(parameters, radius, parameters.shown, 0)
     shown = with_perplexity_moments(
-        {m: found[f"{m}-{radius}-{parameters.shown}"] for m in PROJECTIONS}
+        {m: found[f"{m}-{radius}-{parameters.shown}-0"]["drawn"] for m in PROJECTIONS}
     )
+    defaults = [(d, m, s) for d in dimensions for m in PROJECTIONS for s in seeds]
     pca = [row for s in seeds for row in found[f"pca-{radius}-{s}"]]
     return {
         "scores": rows,
@@ -108,11 +114,14 @@ def _run_at(parameters: Parameters, radius: float, work: Work) -> Numbers:
         "pca": pca,
         "pca_bands": bands(pca, ("method", "parameter", "pca"), "nmi", "angle"),
         "best": [{"method": m, "parameter": value} for m, value in best.items()],
+        "marks": [
+            {"d": d, "method": m, "seed": s} | found[f"{m}-{radius}-{d}-{s}"]["marks"]
+            for d, m, s in defaults
+        ],
         "spectra": [
-            {"d": d, "method": m, "index": index + 1, "value": value}
-            for d in dimensions
-            for m in PROJECTIONS
-            for index, value in enumerate(found[f"{m}-{radius}-{d}"]["values"])
+            {"d": d, "method": m, "seed": s, "index": index + 1, "value": value}
+            for d, m, s in defaults
+            for index, value in enumerate(found[f"{m}-{radius}-{d}-{s}"]["values"])
         ],
         "shown": shown | {"d": parameters.shown, "labels": data.labels.tolist()},
         "principal": rounded(principal(data.X, 2), 4),
@@ -135,15 +144,30 @@ def _best_parameters(parameters: Parameters, rows: Rows) -> dict[str, float]:
     return {m: float(parameters.of(m)[int(c.mean(axis=0).argmax())]) for m, c in curves.items()}
 
 
-def _picture(
-    parameters: Parameters, radius: float, d: int, method: str, target: float | None = None
+def _default(
+    parameters: Parameters,
+    radius: float,
+    d: int,
+    method: str,
+    seed: int,
+    target: float | None = None,
 ) -> Any:
-    data = _data(parameters, radius, d, 0)
+    """QOT at its default, or EOT of a mean perplexity: marks, eigenvalues, and what is drawn."""
+    data = _data(parameters, radius, d, seed)
     found = matched(method, data.X, target)
     information, angle = score(found.matrix, data.labels)
     drawn = picture(found.matrix, data.labels, parameters.n_values)
     drawn["vectors"] = [row[1:6] for row in drawn["vectors"]]
-    return drawn | {"eps": found.relative_eps, "nmi": information, "angle": angle}
+    marks = {
+        "eps": found.relative_eps,
+        "perplexity": float(np.mean(drawn["perplexity"])),
+        "spread": relative_deviation(drawn["perplexity"]),
+        "nmi": information,
+        "angle": angle,
+    }
+    if seed > 0:
+        return {"marks": marks, "values": drawn["values"]}
+    return {"marks": marks, "values": drawn["values"], "drawn": drawn | {"eps": marks["eps"]}}
 
 
 def _pca(parameters: Parameters, radius: float, seed: int, best: dict[str, float]) -> Rows:
@@ -167,26 +191,28 @@ def claims(numbers: Numbers) -> list[Claim]:
 
 def claims_at(numbers: Numbers, setup: str = "") -> list[Claim]:
     """Perplexities and eigenvectors, spectra, curves, components; `setup` says of which data."""
-    found = [
-        *_claims_on_shown(numbers["shown"]),
+    found = with_samples(_claims_on_radius, numbers)
+    return [replace(claim, ours=setup + claim.ours) for claim in found]
+
+
+def _claims_on_radius(numbers: Numbers) -> list[Claim]:
+    return [
+        *_claims_on_defaults([r for r in numbers["marks"] if r["d"] == numbers["shown"]["d"]]),
         _claim_on_spectra(numbers["spectra"]),
         *_claims_on_curves(numbers["scores"]),
         *_claims_on_pca(numbers["pca"]),
     ]
-    return [replace(claim, ours=setup + claim.ours) for claim in found]
 
 
-def _claims_on_shown(shown: dict[str, Any]) -> list[Claim]:
-    spreads = {m: relative_deviation(shown[m]["perplexity"]) for m in PROJECTIONS}
+def _claims_on_defaults(rows: Rows) -> list[Claim]:
+    spreads, found, sizes = (_means(rows, key) for key in ("spread", "nmi", "perplexity"))
     more = spreads["EOT"] >= 1.5 * spreads["QOT"]
-    found = {m: shown[m]["nmi"] for m in PROJECTIONS}
     clean = found["QOT"] >= 0.7 and found["EOT"] <= 0.1
     return [
         Claim(
             "the EOT affinities show much more extreme variability than the QOT affinities",
             "much more; mean perplexity 30",
-            f"perplexity, deviation / mean: {by_method(spreads)}; mean "
-            f"{shown['QOT']['mean_perplexity']:.1f}",
+            f"perplexity, deviation / mean: {by_method(spreads)}; mean {sizes['QOT']:.1f}",
             "deviation / mean of the perplexities of EOT at least 1.5 times that of QOT",
             more,
             unless(more, f"{spreads['EOT'] / spreads['QOT']:.2f} times as large"),
@@ -196,8 +222,7 @@ def _claims_on_shown(shown: dict[str, Any]) -> list[Claim]:
             "between clusters. On the other hand, for the EOT affinities effectively consist of "
             "only noise",
             "clean; noise",
-            f"NMI of clusters by them: QOT {found['QOT']:.2f}, EOT {found['EOT']:.2f} "
-            f"(d = {shown['d']})",
+            f"NMI of clusters by them: {by_method(found)} (d = {rows[0]['d']})",
             "NMI at least 0.7 for QOT and at most 0.1 for EOT, at equal mean perplexity",
             clean,
             unless(clean, f"NMI {found['QOT']:.2f} by QOT and {found['EOT']:.2f} by EOT"),
@@ -205,18 +230,25 @@ def _claims_on_shown(shown: dict[str, Any]) -> list[Claim]:
     ]
 
 
+def _means(rows: Rows, key: str) -> dict[str, float]:
+    """The mean over samples for QOT and for EOT."""
+    return {
+        m: float(np.mean([row[key] for row in rows if row["method"] == m])) for m in PROJECTIONS
+    }
+
+
 def _claim_on_spectra(rows: Rows) -> Claim:
     dimensions = sorted({row["d"] for row in rows})
-    gaps = {(d, m): _gap(rows, d, m) for d in dimensions for m in PROJECTIONS}
-    tenth = [_eigenvalues(rows, d, "QOT")[-1] for d in dimensions]
+    of = {(d, m): _eigenvalues(rows, d, m) for d in dimensions for m in PROJECTIONS}
+    gaps = {key: float(_gap(values).mean()) for key, values in of.items()}
     shares = [
-        gaps[d, "QOT"] / last if last > 0 else 0.0
-        for d, last in zip(dimensions, tenth, strict=True)
+        float(np.mean(_gap(values) / np.maximum(values[:, -1], np.finfo(float).tiny)))
+        for values in (of[d, "QOT"] for d in dimensions)
     ]
     faint = all(gaps[d, "EOT"] <= _NEGLIGIBLE * gaps[d, "QOT"] for d in dimensions)
     hold = bool(min(shares) >= _CLEAR) and faint
     found = "; ".join(f"{m} {listed([gaps[d, m] for d in dimensions], '.2g')}" for m in PROJECTIONS)
-    widest = [int(np.argmax(np.diff(_eigenvalues(rows, d, "QOT")))) + 1 for d in dimensions]
+    widest = [int(np.argmax(np.diff(of[d, "QOT"].mean(axis=0)))) + 1 for d in dimensions]
     return Claim(
         "only the QOT projection exhibits clear gaps between the leading Laplacian eigenvalues",
         "only QOT",
@@ -233,15 +265,16 @@ def _claim_on_spectra(rows: Rows) -> Claim:
     )
 
 
-def _eigenvalues(rows: Rows, d: int, method: str) -> list[float]:
-    """The ten leading Laplacian eigenvalues."""
-    return [row["value"] for row in rows if row["d"] == d and row["method"] == method][:_LEADING]
+def _eigenvalues(rows: Rows, d: int, method: str) -> FloatArray:
+    """The ten leading Laplacian eigenvalues, a row for each sample."""
+    chosen = [row for row in rows if (row["d"], row["method"]) == (d, method)]
+    n_seeds = len({row["seed"] for row in chosen})
+    return np.array([row["value"] for row in chosen]).reshape(n_seeds, -1)[:, :_LEADING]
 
 
-def _gap(rows: Rows, d: int, method: str) -> float:
-    """The gap after the third Laplacian eigenvalue."""
-    values = _eigenvalues(rows, d, method)
-    return values[_N_CLUSTERS] - values[_N_CLUSTERS - 1]
+def _gap(values: FloatArray) -> FloatArray:
+    """The gap after the third Laplacian eigenvalue, of each sample."""
+    return np.asarray(values[:, _N_CLUSTERS] - values[:, _N_CLUSTERS - 1])
 
 
 def _claims_on_curves(rows: Rows) -> list[Claim]:
@@ -254,19 +287,20 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
     kept = [best[d, "QOT"][0] for d in dimensions]
     leads = [best[d, "QOT"][0] - best[d, "EOT"][0] for d in dimensions]
     turns = [best[d, "EOT"][1] - best[d, "QOT"][1] for d in dimensions]
-    nearest = [best[d, "k-NN"][0] for d in dimensions]
-    lost = nearest[0] - nearest[-1]
-    worsens = lost >= nearest[0] / 2
+    nearest, away = ([best[d, "k-NN"][key] for d in dimensions] for key in (0, 1))
+    worsens = away[-1] >= _WORSE * away[0] and away == sorted(away)
     stable = bool(np.diff(kept).min() >= -0.05)
     widening = all(lead[-1] > lead[0] and min(lead) > 0 for lead in (leads, turns))
     return [
         Claim(
             "the performance of k-NN rapidly worsens as the dimensionality d increases",
-            "0.82 at d = 10, below 0.5 at 50 and 250; angle 0.31, 0.70, 0.91",
-            f"best NMI {listed(nearest, '.2f')} at d = {listed(dimensions)}",
-            "best NMI falls by at least half from the first d to the last",
+            "best angle 0.31, 0.70, 0.91; best NMI 0.82 at d = 10, below 0.5 at 50 and 250",
+            f"best angle {listed(away, '.2f')} at d = {listed(dimensions)}; best NMI "
+            f"{listed(nearest, '.2f')}",
+            f"best angle grows from each d to the next, and at least {_WORSE} times from the first "
+            "to the last",
             worsens,
-            unless(worsens, f"it falls by {lost:.2f}"),
+            unless(worsens, f"it changes from {away[0]:.2f} to {away[-1]:.2f}"),
         ),
         Claim(
             "the performance of QOT remains stable and outperforms EOT by a widening margin as d "
@@ -421,7 +455,9 @@ def _draw_spectra(plt: Any, rows: Rows) -> Any:
     )
     for letter, axes, d in zip("abcdef", np.ravel(panels), dimensions, strict=False):
         for method in PROJECTIONS:
-            chosen = [row for row in rows if row["d"] == d and row["method"] == method]
+            chosen = [
+                row for row in rows if (row["d"], row["method"], row["seed"]) == (d, method, 0)
+            ]
             index, values = ([row[key] for row in chosen] for key in ("index", "value"))
             axes.plot(index, values, label=method, **STYLES[method] | {"linestyle": ":"})
         axes.set(xlabel="index", xticks=range(1, len(index) + 1, 2))

@@ -6,8 +6,8 @@ pseudotime, which is no probability, so that the correlation is Spearman's: bone
 continuum with a start cell, three branches and an end cell of each; and the root of Arabidopsis,
 where every cell type is a lineage.
 Genes are chosen and standardized with all cells of a set. The paper then takes 5,000 cells of its
-set. Of the marrow we take all, of Arabidopsis 2,500 in several samples: EOT of a given perplexity
-takes minutes for more. The first sample is drawn.
+set. Of the marrow we take all, as one sample, of Arabidopsis 2,500 in several samples: EOT of a
+given perplexity takes minutes for more. The first sample is drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sparrot.datasets import Cells, load_arabidopsis_root, load_dentate_gyrus
 from sparrot.datasets._cells import VARIABLE, data_folder, load_marrow_cd34
 from sparrot.errors import MissingDataError
 from sparrot.paper._clusters import image_by_label, spectrum, with_perplexity_moments
-from sparrot.paper._experiment import Claim, Experiment, Numbers, unless
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
 from sparrot.paper._expression import expression
 from sparrot.paper._figures import (
     STYLES,
@@ -245,7 +245,7 @@ def _first_cells(parameters: Parameters, name: str) -> dict[str, Any]:
         "truth": rounded(np.nan_to_num(_SETS[name].truth(cells)), 4),
         "truth_name": _SETS[name].truth_name,
         "correlation": _SETS[name].correlation,
-        "branches": {b: np.flatnonzero(found[b][0]).tolist() for b in sorted(longest)},
+        "branches": {b: np.flatnonzero(found[b][0]).tolist() for b in found if b in longest},
         "origin": _SETS[name].origin(X, cells),
     }
 
@@ -328,7 +328,7 @@ _SETS = {
 }
 _DISTANT = (
     "the QOT kernel produces an embedding in which the ends of branches of developmental lineages "
-    "are distant fro the origin cell"
+    "are distant fro [sic] the origin cell"
 )
 _AGREEMENT = "This is in agreement with the end-state predictions"
 _MISSED = "the EOT and k-NN kernel constructions miss certain lineages"
@@ -339,10 +339,10 @@ def claims(numbers: Numbers) -> list[Claim]:
     return [
         *(
             claim
-            for name in numbers["sets"]
-            for claim in _claims_on_set(
-                name,
-                *([row for row in numbers[key] if row["set"] == name] for key in _JUDGED),
+            for name in dict.fromkeys(row["set"] for row in numbers["correlations"])
+            for claim in with_samples(
+                partial(_claims_on_set, name),
+                {key: [row for row in numbers[key] if row["set"] == name] for key in _JUDGED},
             )
         ),
         *(
@@ -372,13 +372,14 @@ def _published(*methods: str) -> str:
     return f"Pearson: {'; '.join(parts)} (dentate gyrus)"
 
 
-def _claims_on_set(name: str, rows: Rows, ends: Rows) -> list[Claim]:
+def _claims_on_set(name: str, numbers: Numbers) -> list[Claim]:
+    rows, ends = (numbers[key] for key in _JUDGED)
     n_samples = len({row["seed"] for row in rows})
     r = {m: _by_lineage(rows, m, "correlation") for m in MAIN_METHODS}
     ranks = {m: _by_lineage(ends, m, "rank") for m in MAIN_METHODS}
-    cells = f"{n_samples} sample{'s' * (n_samples > 1)}"
-    of = f"{name}, {cells}, {_SETS[name].correlation}"
-    distant = [_claim_on_ends(name, f"{name}, {cells}", ranks)] if ranks["QOT"] else []
+    cells = f"{name}, {n_samples} sample{'s' * (n_samples > 1)}"
+    of = f"{cells}, {_SETS[name].correlation}"
+    distant = [_claim_on_ends(name, cells, ranks)] if ranks["QOT"] else []
     return [*distant, _claim_on_agreement(name, of, r), _claim_on_missed(name, of, r)]
 
 
@@ -389,7 +390,7 @@ def _claim_on_ends(name: str, of: str, ranks: dict[str, dict[str, float]]) -> Cl
         "distant",
         f"{of}, share of its branch that an end cell is farther than: {by_method(ranks['QOT'])}",
         f"the end cell of each branch is farther away than {_DISTANT_END:.0%} of it, by means over "
-        "samples",
+        "samples; this threshold is ours, no number is published",
         not near,
         _with_note(name, _low_in_words("not distant", near, ranks)),
     )
@@ -513,15 +514,15 @@ def _draw_distances(
         panel(axes, next(letters), method + (f", {symbol} = {of[method]:.2f}" if of else ""))
     figure.colorbar(drawn, ax=panels[2], label="share of cells nearer to the origin")
     drawn = _draw_colored(panels[3], found, np.asarray(found["truth"])[chosen], chosen)
-    figure.colorbar(drawn, ax=panels[3], label=found["truth_name"])
-    panel(panels[3], next(letters), "to compare with")
+    figure.colorbar(drawn, ax=panels[3])
+    panel(panels[3], next(letters), found["truth_name"])
     panels[0].set_ylabel(name)
 
 
 def _draw_cells(axes: Any, found: dict[str, Any]) -> None:
     draw_points(axes, found["layout"], found["types"], size=3, legend=False)
     axes.legend(
-        loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7, markerscale=3, handletextpad=0.1
+        loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, markerscale=3, handletextpad=0.1
     )
     axes.set(xlabel=f"{found['axes']} 1", ylabel=f"{found['axes']} 2")
     panel(axes, "a", f"{len(found['types']):,} cells")
@@ -547,7 +548,7 @@ def _draw_colored(axes: Any, found: dict[str, Any], values: Any, chosen: Any) ->
 
 def _draw_spectrum(axes: Any, found: dict[str, Any], letter: str) -> None:
     """All eigenvalues as a histogram, the leading ones in an inset."""
-    inset = axes.inset_axes((0.12, 0.5, 0.28, 0.4))
+    inset = axes.inset_axes((0.14, 0.66, 0.26, 0.28))
     for method in PROJECTIONS:
         histogram, values = found[method]["spectrum"], found[method]["values"]
         style = STYLES[method]
@@ -561,11 +562,13 @@ def _draw_spectrum(axes: Any, found: dict[str, Any], letter: str) -> None:
         )
         index = np.arange(1, len(values) + 1)
         inset.plot(index, values, **style | {"linestyle": ":", "markersize": 3})
+    highest = max(max(found[method]["spectrum"]["counts"]) for method in PROJECTIONS)
     axes.set(xlabel="Laplacian eigenvalue", ylabel="eigenvalues", xlim=(0, 2))
+    axes.set_ylim(0, 1.9 * highest)  # the inset is above
     inset.set_xticks([1, 5, 10, 15, 20][: 1 + len(values) // 5])
-    inset.tick_params(labelsize=7)
+    inset.tick_params(labelsize=8)
     inset.set_title("leading", fontsize=8, loc="center")
-    inset.set_xlabel("index", fontsize=7, labelpad=1)
+    inset.set_xlabel("index", fontsize=8, labelpad=1)
     inset.set_ylim(0, None)
     axes.legend(loc="upper right")
     panel(axes, letter, "Laplacian spectrum")

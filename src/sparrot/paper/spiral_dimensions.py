@@ -1,4 +1,4 @@
-"""The spiral's angles as the number of dimensions grows."""
+"""The spiral's angles as the number of dimensions grows, with the noise of the paper's text."""
 
 from __future__ import annotations
 

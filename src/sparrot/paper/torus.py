@@ -184,7 +184,7 @@ def _claim_similar(found: dict[float, list[_Summary]], limit: float) -> Claim:
         f"alpha = {a} and {b} differ by {abs(last[a].mean - last[b].mean):.2f}" for a, b in apart
     ]
     return Claim(
-        "when 1 < alpha < 2 we observe a pattern of values appears to converge around a "
+        "when 1 < alpha < 2 we observe a pattern of values appears [sic] to converge around a "
         "different, positive, value. Importantly, for various 1 < alpha < 2, these values are "
         "similar",
         "similar, positive",
@@ -206,7 +206,8 @@ def _differ(a: _Summary, b: _Summary, limit: float) -> bool:
 def _claim_variance(wide: _Summary, narrow: _Summary) -> Claim:
     holds = bool(wide.spread >= 2 * narrow.spread)
     return Claim(
-        "setting eps too small means implies smaller neighbourhoods and thus a larger variances",
+        "setting eps too small means implies [sic] smaller neighbourhoods and thus a larger "
+        "variances",
         "larger at 1.25",
         f"standard deviation {wide.spread:.2f} at the smallest alpha, {narrow.spread:.2f} at "
         f"the largest below 2, N = {wide.n:,}",

@@ -168,8 +168,8 @@ def test_every_criterion_on_clusters_is_met_by_the_published_scores():
         for d, curves in PUBLISHED["mixture"].items()
         for row in published_scores(curves)
     ]
-    _, claim = mixture._claims_on_curves(scores)
-    assert claim.holds, claim
+    for claim in mixture._claims_on_curves(scores):
+        assert claim.holds, claim
     components = [
         {"method": m, "pca": int(d), "nmi": nmi}
         for m, by_d in PUBLISHED["components"].items()
@@ -237,13 +237,13 @@ def test_only_a_fall_and_a_rise_make_a_method_unstable():
 
 
 def components(eot):
-    one = {"perplexity": [1.0, 2.0], "mean_perplexity": 1.5, "nmi": 0.5}
-    shown = dict.fromkeys(("QOT", "EOT"), one)
+    mark = {"d": 10, "seed": 0, "perplexity": 1.5, "spread": 0.5, "nmi": 0.5}
     score = {"parameter": 1.0, "seed": 0, "nmi": 0.5, "angle": 0.5}
     return {
-        "shown": shown | {"d": 10},
+        "shown": {"d": 10},
+        "marks": [{"method": m} | mark for m in ("QOT", "EOT")],
         "spectra": [
-            {"d": d, "method": m, "index": k + 1, "value": k / 10}
+            {"d": d, "method": m, "seed": 0, "index": k + 1, "value": k / 10}
             for d in (10, 50)
             for m in ("QOT", "EOT")
             for k in range(10)
@@ -274,7 +274,7 @@ def test_instability_of_eot_is_judged_by_its_own_jumps(eot, unstable):
 )
 def test_gaps_are_compared_as_they_are_not_as_shares(qot, eot, clear):
     rows = [
-        {"d": d, "method": m, "index": k + 1, "value": value}
+        {"d": d, "method": m, "seed": 0, "index": k + 1, "value": value}
         for d, gap in zip((10, 250), qot, strict=True)
         for m, values in {
             "QOT": [0.0, 0.1, 0.2, *np.linspace(0.2 + gap, 1.0, 7).tolist()],
@@ -286,6 +286,20 @@ def test_gaps_are_compared_as_they_are_not_as_shares(qot, eot, clear):
     claim = next(c for c in mixture.claims_at(numbers, "here: ") if "clear gaps" in c.sentence)
     assert claim.holds is clear
     assert claim.ours.startswith("here: ")
+
+
+@pytest.mark.parametrize(
+    ("angles", "worsens"),
+    [((0.31, 0.70, 0.91), True), ((0.31, 0.70, 0.40), False), ((0.70, 0.75, 0.91), False)],
+)
+def test_k_nn_worsens_by_its_angles_whatever_its_nmi(angles, worsens):
+    rows = [
+        {"d": d, "method": m, "parameter": 5, "seed": 0, "nmi": 0.5, "angle": angle}
+        for d, angle in zip((10, 50, 250), angles, strict=True)
+        for m in ("QOT", "EOT", "k-NN")
+    ]
+    claim = next(c for c in mixture._claims_on_curves(rows) if "k-NN rapidly worsens" in c.sentence)
+    assert claim.holds is worsens
 
 
 def test_the_range_of_nmi_over_components_that_the_authors_code_gives_counts_as_unchanged():
@@ -313,7 +327,7 @@ def test_marks_of_eigenvectors():
 
 def digit_marks(qot, eot):
     keys = ("ones_23", "twos_23", "ones_234", "twos_234", "ones_5", "within_ones_4", "apart_8")
-    keys += ("apart_best", "slant", "slant_both", "spread", "few_234", "perplexity")
+    keys += ("apart_best", "slant", "slant_both", "spread", "perplexity", "few_234")
     rows = [
         dict.fromkeys(keys, 0.5) | {"method": m, "seed": 0, "own_kind": share}
         for m, share in (("QOT", qot), ("EOT", eot))
@@ -334,3 +348,17 @@ def test_sevens_and_nines_are_judged_by_the_contrast_that_was_published(qot, eot
     claims = digits.claims(digit_marks(qot, eot))
     words = ("clear separation between 7s and 9s", "superimposed")
     assert [c.holds for w in words for c in claims if w in c.sentence] == expected
+
+
+def test_digits_say_how_many_samples_would_fail_alone():
+    numbers = digit_marks(0.94, 0.665)
+    rows = [row | {"seed": 1, "own_kind": 0.75} for row in numbers["all"] if row["method"] == "QOT"]
+    rows += [row | {"seed": 1} for row in numbers["all"] if row["method"] == "EOT"]
+    numbers["all"] += rows
+    numbers["scores"] += [row | {"seed": 1} for row in numbers["scores"]]
+    claims = digits.claims(numbers)
+    claim = next(c for c in claims if "clear separation" in c.sentence)
+    assert claim.holds  # 0.845 in the mean
+    assert claim.ours.endswith("; alone, 1 of 2 samples would fail")
+    claim = next(c for c in claims if "superimposed" in c.sentence)
+    assert claim.ours.endswith("; alone, 1 of 2 samples would fail")  # 0.085 below QOT

@@ -85,7 +85,7 @@ def test_code_that_computes_begins_anew_and_code_that_shows_does_not(tmp_path):
 
 def test_other_code_is_another_experiment(monkeypatch):
     before = fingerprint("x", "1", Parameters(1))
-    monkeypatch.setattr("sparrot.paper._work.code_digest", lambda _: "other code")
+    monkeypatch.setattr("sparrot.paper._work.code_digest", lambda: "other code")
     assert fingerprint("x", "1", Parameters(1)) != before
 
 
