@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import sparrot
+from sparrot.ot._dense import BYTES, BYTES_WITH_A_FLOOR
+from sparrot.ot._screening import PAIR_BYTES
 
 
 def test_the_active_set_never_holds_an_n_by_n_array():
@@ -45,6 +47,40 @@ def test_the_active_set_with_a_floor_never_holds_an_n_by_n_array():
     assert a.certificate.floor_violation <= 1e-8
     assert a.row_eps.any()
     assert peak < n * n  # a byte a pair: not even a mask
+
+
+@pytest.mark.parametrize(
+    ("arguments", "share"),  # of what must be free, for any plan, that is taken at the least
+    [
+        ({"eps": 1e4}, 0.9),
+        ({"eps": 0.01, "min_neighbors": 5}, 0.2),
+        ({"eps": 0.01, "min_neighbors": 500}, 0.9),
+    ],
+)
+def test_the_dense_solver_takes_no_more_than_must_be_free(arguments, share):
+    n = 600
+    X = np.random.default_rng(0).standard_normal((n, 5))
+    sparrot.qot(X[:50], **arguments | {"min_neighbors": 20}, solver="newton")  # what it loads once
+    tracemalloc.start()
+    sparrot.qot(X, **arguments, solver="newton")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    announced = (BYTES_WITH_A_FLOOR if "min_neighbors" in arguments else BYTES) * n * n
+    assert share * announced < peak <= announced
+
+
+def test_a_candidate_pair_takes_no_more_than_is_counted_for_it():
+    n = 2000
+    X = np.random.default_rng(0).standard_normal((n, 5))
+    sparrot.qot(X[:600], 0.3, min_neighbors=50, solver="active-set")  # compile before counting
+    n_pairs = []
+    more = {"solver": "active-set", "progress": lambda p: n_pairs.append(p.n_pairs or 0)}
+    tracemalloc.start()
+    sparrot.qot(X, 0.3, min_neighbors=150, **more)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(n_pairs) > 150 * n  # so that all else is small beside them
+    assert PAIR_BYTES / 2 < peak / max(n_pairs) <= PAIR_BYTES
 
 
 @pytest.mark.parametrize(

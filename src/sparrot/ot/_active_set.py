@@ -429,33 +429,34 @@ class Ceilings:
 
         Where nothing rises and little would fall out, the old ceilings are as good.
         """
-        n = self._cost.n
-        limit = self._run.memory() / PAIR_BYTES
-
-        def report(done: int, total: int, found: int) -> None:
-            if found > limit:
-                raise NotEnoughMemoryError(
-                    f"{found:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
-                    "are more than fit in memory",
-                    remedy=FEWER_NEIGHBORS,
-                )
-            self._run.report("screening", n, done, total, marginal_error=self._error, n_pairs=found)
-
+        n, pairs = self._cost.n, self._pairs
         rising = np.flatnonzero(r > self._r).astype(np.int32)
-        worth_keeping = self._pairs.below(r).sum() > _WORTH_KEEPING * len(self._pairs)
-        if len(rising) == 0 and worth_keeping:
+        below = pairs.below(r)
+        if len(rising) == 0 and below.sum() > _WORTH_KEEPING * len(pairs):
             return
         self._support = None
         if 2 * len(rising) > n:
-            self._pairs = Pairs.join([self._loops(), self._find_pairs(r, rows=None, report=report)])
+            kept, rows = self._loops(), None
         else:
-            pairs = self._pairs
             risen = np.zeros(n, bool)
             risen[rising] = True
             loops = pairs.i == pairs.j
-            kept = pairs.where((pairs.below(r) & ~risen[pairs.i] & ~risen[pairs.j]) | loops)
-            found = [self._find_pairs(r, rows=rising, report=report)] if len(rising) else []
-            self._pairs = Pairs.join([kept, *found])
+            kept, rows = pairs.where((below & ~risen[pairs.i] & ~risen[pairs.j]) | loops), rising
+        limit = self._run.memory() / PAIR_BYTES
+
+        def report(done: int, total: int, found: int) -> None:
+            n_pairs = len(kept) + found
+            if n_pairs > limit:
+                raise NotEnoughMemoryError(
+                    f"{n_pairs:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
+                    "are more than fit in memory",
+                    remedy=FEWER_NEIGHBORS,
+                )
+            error = self._error
+            self._run.report("screening", n, done, total, marginal_error=error, n_pairs=n_pairs)
+
+        found = [self._find_pairs(r, rows=rows, report=report)] if len(rising) else []
+        self._pairs = Pairs.join([kept, *found])
         self._r = r
 
     def _loops(self) -> Pairs:

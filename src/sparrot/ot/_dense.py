@@ -37,7 +37,8 @@ from sparrot.ot._problem import (
 )
 
 _MAX_ROUNDS = 100_000  # of alternating projections
-_BYTES = 56  # for each entry of the matrix if all are positive, all copies counted
+# For each entry of the matrix if all are positive, all copies counted, without and with a floor.
+BYTES, BYTES_WITH_A_FLOOR = 60, 120
 _SWEEPS = 5  # damped c-transforms before Newton where g is no line
 
 Found = tuple[FloatArray, tuple[float, ...]]  # a potential, and the marginal errors on the way
@@ -50,7 +51,7 @@ class DenseMethod(Method[PowerRegularizer]):
 
     def __init__(self, problem: SparseProblem, options: Options, run: Run) -> None:
         run.require_memory(
-            _BYTES * problem.n**2,
+            (BYTES if problem.floor is None else BYTES_WITH_A_FLOOR) * problem.n**2,
             what=f"solver={self.name!r} with {problem.n} points",
             remedy="lower the largest {min_neighbors}, which is all other points"
             if problem.has_full_row

@@ -184,6 +184,7 @@ class DenseFloorDual(FloorDual):
         self._C = C
         self._eps = problem.regularizer.mass
         self._k = problem.floor
+        self._run = run
         self._scores = DenseDual(C, QuadraticRegularizer(self._eps), run)
 
     def state(self, x: FloatArray) -> FloorState:
@@ -207,17 +208,24 @@ class DenseFloorDual(FloorDual):
         """The matrix W, and 1 / d of its entries."""
         u, e = x
         s = self._scores.scores(u)
-        i = np.repeat(np.arange(len(u)), np.diff(s.indptr))
-        h = 1 / (self._eps + (e[i] + e[s.indices]) / 2)
+        h = np.repeat(e, np.diff(s.indptr))
+        h += e[s.indices]
+        h = 1 / (self._eps + h / 2)
         return csr_array((s.data * h, s.indices, s.indptr), shape=s.shape), h
 
     def c_transform(
         self, x: FloatArray, rows: IntArray, precision: float = _SWEEP_PRECISION
     ) -> FloatArray:
-        """Of some rows against all points."""
-        u, e = x
-        k = self._k[rows]
-        return np.stack(transform_rows(u - self._C[rows], e, self._eps, k, e[rows], precision))
+        """Of some rows against all points, by blocks of rows."""
+        (u, e), found = x, np.empty((2, len(rows)))
+
+        def block(start: int, stop: int) -> None:
+            some = rows[start:stop]
+            S, k, near = u - self._C[some], self._k[some], e[some]
+            found[:, start:stop] = transform_rows(S, e, self._eps, k, near, precision)
+
+        self._run.threads.blocks(block, len(rows), _TRANSFORM_ROWS)
+        return found
 
     def plan(self, x: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij`."""

@@ -20,7 +20,7 @@ from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray
 from sparrot.cost import LEAF, Cost
 from sparrot.engine import Run, Side
 
-PAIR_BYTES = 80  # of one candidate pair at the peak, all copies counted
+PAIR_BYTES = 145  # of one candidate pair at the peak, with a floor, all copies counted
 TILE_ROWS = 2 * LEAF  # rows of a tile, at most,
 _TILE_COLUMNS = 1024  # and its columns: 2 MB of float32
 _FAR_COLUMNS = 8 * _TILE_COLUMNS  # that are brought about another center at once

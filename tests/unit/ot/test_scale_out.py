@@ -22,7 +22,9 @@ from sparrot.ot import (
     _approximate as approximate,
     _solve as solve,
 )
+from sparrot.ot._active_set import Ceilings
 from sparrot.ot._approximate import ApproximateActiveSet, NeighborPool, sample_rows
+from sparrot.ot._screening import PAIR_BYTES, screen
 
 
 def few_neighbors():
@@ -304,6 +306,21 @@ def test_a_pool_that_does_not_fit_in_memory_is_refused():
     X = points("swiss-roll", 3000)
     with pytest.raises(sparrot.NotEnoughMemoryError, match="pairs of 3000 points"):
         sparrot.qot(X, 1.0, search="approximate", neighbors=few_neighbors(), max_memory=5e6)
+
+
+def test_pairs_that_are_kept_count_among_those_that_must_fit_in_memory():
+    n = 400
+    cost, r = PointCost(points("gaussian", n)), np.full(n, 0.3)
+    with Run() as run:
+        ceilings = Ceilings(Problem(cost, QuadraticRegularizer()), run)
+        ceilings._move(r)
+        n_kept = len(ceilings._pairs)
+        higher = np.where(np.arange(n) < 3, 0.6, r)
+        n_found = len(screen(cost, higher, run, np.arange(3, dtype=np.int32)))
+        assert 2 < n_found < n_kept  # alone they would fit
+        run.max_memory = PAIR_BYTES * n_kept
+        with pytest.raises(sparrot.NotEnoughMemoryError, match="candidate pairs of 400 points"):
+            ceilings._move(higher)
 
 
 def test_huge_potentials_are_a_poor_start_but_no_error():
