@@ -197,11 +197,13 @@ class EpsilonPath:
         with_floor: bool = True,
         with_plan: bool = True,
         eps_is_given: bool = True,
+        or_dense: bool = True,
     ) -> Solution:
         """The solution at one relative eps, and perhaps without the floor of the problem.
 
-        One that is needed only on the way may lack its plan. Raises `NotConvergedError` with the
-        best iterate if need be, which advises a larger eps if the user may choose it.
+        One that is needed only on the way may lack its plan, and one that is no more than a start
+        does without the dense method where an active set gives up. Raises `NotConvergedError` with
+        the best iterate if need be, which advises a larger eps if the user may choose it.
         """
         if eps < _TINY and eps < NO_DIGITS * self._near_eps():
             raise InvalidInputError(
@@ -223,7 +225,7 @@ class EpsilonPath:
             solution = self._method.solve(eps, start, tol, with_floor)
         else:
             solution = self._method.rough(eps, start, tol)
-        if not solution.converged:
+        if or_dense and not solution.converged:
             dense = dense_instead(self._method, self._problem, self._options, self._run)
             if dense is not None:
                 self._method = dense
@@ -317,11 +319,11 @@ class EpsilonPath:
         share = float(np.interp(k, [2, 3], [_SHARE_OF_PAIRS, _SHARE_OF_ROWS]))
         if not self._has_multipliers:
             with suppress(NotConvergedError):  # a start is good, but no more than that
-                self._start = self.at(eps, _FLOOR_TOL, with_floor=False).u
+                self._start = self.at(eps, _FLOOR_TOL, with_floor=False, or_dense=False).u
             self._known = []  # says nothing of problems with a floor
             if share < _SHARE_ON_THE_WAY:
                 with suppress(NotConvergedError):
-                    self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL)
+                    self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL, or_dense=False)
         try:
             return self.at(share * eps, eps_is_given=False)
         except NotConvergedError as error:
