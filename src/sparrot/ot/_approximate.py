@@ -31,8 +31,8 @@ from sparrot.ot._active_set import (
     log_estimate,
 )
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
-from sparrot.ot._dual import SparseDual
-from sparrot.ot._floor import transform_over
+from sparrot.ot._dual import RestrictedDual, SparseDual
+from sparrot.ot._floor import SparseFloorDual, at_other_eps, transform_over
 from sparrot.ot._newton import MAX_STEPS, ROUNDED
 from sparrot.ot._problem import Certificate, Options, Solution, SparseProblem, number_of_pairs
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
@@ -43,6 +43,8 @@ _PAIRS_OF_A_POINT = 500_000  # in the time that the search takes with its graph
 _ROUNDS = 8  # in which the pool grows, at most
 _ENOUGH = 0.05  # new pairs a point below which the pool is taken as complete
 _SWEEPS = 6  # from potentials to c-transforms over the pool
+_SWEEP_PRECISION = 0.02  # of the logarithm of a floor on the way
+_RISE = 2.0  # mean scores of a row by which it rises in a sweep, at most, if it has a floor
 _LOOK_UP = 1000  # rows that are always few enough to be looked up among all points
 _SAMPLE = 1000  # rows checked against all points
 _SEED = 20_240_817  # of the samples, and of nothing else
@@ -66,6 +68,12 @@ class ApproximateActiveSet(SpatialMethod):
         self._pool = NeighborPool(self._problem.cost, graph, run)
         self._rng = np.random.default_rng(_SEED)
         self._grown = 0.0  # the score of one partner with all the mass that the pool has grown for
+        self._e, self._eps = np.zeros(problem.n), 0.0  # the last multipliers, and their eps
+
+    def take_multipliers(self, e: FloatArray, eps: float) -> bool:
+        """As those of the last solution."""
+        self._e, self._eps = e if self._order is None else e[self._order], eps
+        return True
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
@@ -75,52 +83,74 @@ class ApproximateActiveSet(SpatialMethod):
         budget = Budget(self._options.max_iter or MAX_STEPS)
         if u is None:
             u = first_potentials(problem, self._run, LARGEST_PART).u
+        e = None if problem.floor is None else at_other_eps(self._e, self._eps, eps)
         reach = problem.regularizer.score(problem.regularizer.mass)
         # Where less is asked for hardly any other pair matters, but to rows that a floor holds.
-        if reach > self._grown or problem.floor is not None:
-            u = self._grow(problem, u)
+        if reach > self._grown or e is not None:
+            u, e = self._grow(problem, u, e)
             self._grown = max(reach, self._grown)
         ceilings = Ceilings(self._problem, self._run, pool=self._pool)
-        solution = ceilings.solve(problem, self._near(problem, u), ROUNDED * tol, budget)
+        if e is not None:
+            ceilings.begin_with(e, eps)
+        solution = ceilings.solve(problem, self._near(problem, u, e), ROUNDED * tol, budget)
+        if solution.e is not None:
+            self._e, self._eps = solution.e, eps
         if solution.certificate.exact:  # on the pool; else nothing is known: no silent pass
             certificate = sample_rows(solution, self._rng, self._run)
         else:
             certificate = replace(solution.certificate, missed_rows=1.0)
         return self._as_given(replace(solution, certificate=certificate), budget, tol)
 
-    def _grow(self, problem: SparseProblem, u: FloatArray) -> FloatArray:
-        """Let potentials settle on the pool and add neighbors of neighbors, in turn."""
+    def _grow(
+        self, problem: SparseProblem, u: FloatArray, e: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Let potentials and multipliers settle on the pool and add neighbors of neighbors."""
         for _ in range(_ROUNDS):
-            u = self._settled(problem, u)
-            no_ceiling, no_ghost = np.full(len(u), np.inf), np.zeros(len(u))
-            dual = SparseDual(
-                self._pool.support, no_ceiling, no_ghost, problem.regularizer, self._run
-            )
-            new = self._pool.grow(dual.plan(u), u + self._near(problem, u).slack)
+            u, e = self._settled(problem, u, e)
+            plan = self._dual(problem, e).plan(u)
+            new = self._pool.grow(plan, u + self._near(problem, u, e).slack)
             LOG.info("neighbors of neighbors: %d new pairs of %d", new, len(self._pool.pairs))
             if new <= _ENOUGH * problem.n:
                 break
-        return u
+        return u, e
 
-    def _settled(self, problem: SparseProblem, u: FloatArray) -> FloatArray:
+    def _dual(self, problem: SparseProblem, e: FloatArray | None) -> RestrictedDual:
+        """The problem on the pool, without ceilings."""
+        support, no_ceiling, no_ghost = (
+            self._pool.support, np.full(problem.n, np.inf), np.zeros(problem.n)
+        )  # fmt: skip
+        if e is None:
+            return SparseDual(support, no_ceiling, no_ghost, problem.regularizer, self._run)
+        return SparseFloorDual(support, no_ceiling, no_ghost, problem, e, self._run)
+
+    def _settled(
+        self, problem: SparseProblem, u: FloatArray, e: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray | None]:
         """Half way to the c-transforms over the pool, again and again: rough, but near.
 
-        Where the pool is too small for a solution, no row rises for ever.
+        Where the pool is too small for a solution, no row rises for ever; where it is too small for
+        the floor of a row, the row rises slowly, and finds more.
         """
         every = np.arange(len(u), dtype=np.int32)
         for sweep in range(_SWEEPS):
-            n_pairs = len(self._pool.pairs)
+            support, n_pairs = self._pool.support, len(self._pool.pairs)
             self._run.report("growing", len(u), sweep, _SWEEPS, n_pairs=n_pairs)
-            v = c_transform_over(self._pool.support, every, u, problem.regularizer, self._run)
-            u = (u + np.where(np.isfinite(v), v, u)) / 2
-        return u
+            if e is None or problem.floor is None:
+                v = c_transform_over(support, every, u, problem.regularizer, self._run)
+                u = (u + np.where(np.isfinite(v), v, u)) / 2
+                continue
+            v, f = transform_over(support, every, u, e, problem, self._run, _SWEEP_PRECISION)
+            highest = u + _RISE * (problem.regularizer.mass + e) / problem.floor
+            e = np.where(v <= highest, (e + f) / 2, e)
+            u = (u + np.minimum(v, highest)) / 2
+        return u, e
 
-    def _near(self, problem: SparseProblem, u: FloatArray) -> Guess:
+    def _near(self, problem: SparseProblem, u: FloatArray, e: FloatArray | None) -> Guess:
         """Potentials with half the score of one of as many neighbors as the pool has for a row."""
-        regularizer = problem.regularizer
+        g = problem.regularizer
         n_neighbors = max(2 * len(self._pool.pairs) / problem.n, 1.0)
-        slack = float(regularizer.score(regularizer.mass / n_neighbors)) / 2
-        return Guess(u, np.full(len(u), slack), n_neighbors)
+        more = np.ones(problem.n) if e is None else 1 + e / g.mass
+        return Guess(u, float(g.score(g.mass / n_neighbors)) / 2 * more, n_neighbors)
 
 
 class NeighborPool:

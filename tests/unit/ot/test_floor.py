@@ -25,6 +25,7 @@ from sparrot.affinity import _registry as registry
 from sparrot.affinity._kinds import KINDS
 from sparrot.cost import make_cost
 from sparrot.ot import Certificate, Problem, QuadraticRegularizer
+from sparrot.ot._active_set import ActiveSet
 from sparrot.ot._dense import DenseNewton
 from sparrot.ot._floor import floor_certificate, transform_rows
 
@@ -474,6 +475,37 @@ def test_an_approximate_search_meets_the_floor():
     assert 0 < a.certificate.complementarity <= 1e-8
     exact = sparrot.qot(X, 0.1, min_neighbors=8)
     assert abs(a.matrix - exact.matrix).sum(axis=1).mean() < 0.05
+
+
+@pytest.mark.parametrize("k", [15, 30])  # as many as the graph has for a row, and twice as many
+def test_an_approximate_search_for_as_many_neighbors_of_every_row_misses_few_rows(k):
+    X = np.random.default_rng(0).standard_normal((800, 5))
+    X[:20] *= 10
+    more = {"search": "approximate", "neighbors": KNeighborsTransformer(n_neighbors=15)}
+    a = sparrot.qot(X, n_neighbors=k, **more)
+    assert not a.certificate.exact
+    assert a.certificate.missed_rows <= 0.02
+    exact = sparrot.qot(X, n_neighbors=k)
+    assert abs(a.matrix - exact.matrix).sum(axis=1).mean() < 1e-3
+    again = sparrot.qot(X, n_neighbors=k, potential=a, **more)
+    assert again.n_solves == 1 < a.n_solves  # it has the multipliers
+
+
+@pytest.mark.parametrize("floors", [{False}, {True}, {False, True}])
+def test_a_solve_that_is_no_more_than_a_start_may_fail(monkeypatch, floors):
+    """Without a switch to the dense method, whose matrix of all pairs would stay."""
+    solve = ActiveSet.solve
+
+    def fail_on_the_way(self, eps, start, tol, with_floor=True):
+        found = solve(self, eps, start, tol, with_floor)
+        given_up = tol > 1e-3 and with_floor in floors
+        return replace(found, converged=found.converged and not given_up)
+
+    monkeypatch.setattr(ActiveSet, "solve", fail_on_the_way)
+    X = outliers(600)
+    a = sparrot.qot(X, n_neighbors=8)
+    assert a.solver == "active-set"
+    assert effective(a.matrix).min() >= 8 * (1 - 1e-8)
 
 
 @pytest.mark.parametrize("arguments", [{"eps": 0.05, "min_neighbors": 8}, {"n_neighbors": 15}])
