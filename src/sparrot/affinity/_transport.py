@@ -17,11 +17,12 @@ and u is optimal exactly when every row sums to one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import wraps
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -118,8 +119,9 @@ def qot(
         than three times as large, which is the work of outliers.
     perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
     n_neighbors : instead of both: the effective number of neighbors of *every* row, hardly any of
-        which has more: `min_neighbors` with a small eps (a twentieth of the eps at which a typical
-        row alone would have that many; more below three neighbors, up to half at two).
+        which has more from 8 on (about one in nine at 5, more than half at 2): `min_neighbors` with
+        a small eps (a twentieth of the eps at which a typical row alone would have that many; more
+        below three neighbors, up to half at two).
     min_neighbors : a floor on the effective number of neighbors :math:`1 / |W_i|^2` of every row,
         at most n - 1; one number, or one for each point. So no outlier pairs off with another, and
         the graph does not fall into small pieces. See the notes. None or 0 for no floor, as in the
@@ -195,7 +197,10 @@ def qot(
     Frobenius projection onto a convex set: unique, Lipschitz in C, and unchanged by noise that adds
     a number to all costs of a point. With a multiplier :math:`e_i \ge 0` for each row, `row_eps`,
     which is zero where a row has more neighbors than its floor,
-    :math:`W_{ij} = [u_i + u_j - C_{ij}]_+ / (\varepsilon + (e_i + e_j) / 2)`.
+    :math:`W_{ij} = [u_i + u_j - C_{ij}]_+ / (\varepsilon + (e_i + e_j) / 2)`. A floor of all n - 1
+    other points makes a row uniform; :math:`|W_i|^2` is least there, so that a floor which is met
+    to `tol` holds the entries of the row to :math:`\sqrt{\mathtt{tol} / k_i}`. Rows that
+    `QOT.transform` solves for anew are uniform to the last digits.
 
     With weights :math:`w_i` the problem is that of :math:`\mu = \sum_i w_i \delta_{x_i}`, with the
     squared norm of the density of A in :math:`L^2(\mu \otimes \mu)`:
@@ -454,6 +459,29 @@ def _require_scaling(K: PointArray, hollow: bool) -> None:
         )
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _without_floors(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse a floor on the neighbors of rows, which QOT alone has, in a sentence."""
+
+    @wraps(function)
+    def checked(*arguments: P.args, **named: P.kwargs) -> R:
+        for name in ("min_neighbors", "n_neighbors"):
+            if name in named:
+                raise InvalidInputError(
+                    "is for QOT alone: other plans have no floor on the neighbors of a row",
+                    parameter=name,
+                    value=named[name],
+                    remedy=["leave it out", "take {sparrot.qot} or {sparrot.QOT}"],
+                )
+        return function(*arguments, **named)
+
+    return checked
+
+
+@_without_floors
 def eot(
     X: Any,
     eps: float | str | None = None,
@@ -527,6 +555,7 @@ def eot(
     )
 
 
+@_without_floors
 def tsallis(
     X: Any,
     eps: float | str | None = None,
@@ -977,6 +1006,7 @@ class EOT(TransportEstimator):
     (100, 100)
     """
 
+    @_without_floors
     def __init__(
         self,
         eps: float | str | None = None,
@@ -1028,6 +1058,7 @@ class Tsallis(TransportEstimator):
     (2, 100)
     """
 
+    @_without_floors
     def __init__(
         self,
         eps: float | str | None = None,

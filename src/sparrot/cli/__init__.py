@@ -114,6 +114,9 @@ class _Parser(ArgumentParser):
             for action in self._actions
             for word in (*action.option_strings, *(action.choices or ()))
         }
+        for action in self._actions:  # also by what the argument is called in Python
+            for flag in action.option_strings[-1:]:
+                known.setdefault(action.dest.replace("_", "-"), flag)
         near = get_close_matches(wrong[1].lstrip("-"), known, 1, 0.7) if wrong else []
         meant = f"; did you mean {known[near[0]]}?" if near else ""
         raise WrongUsageError(self.prog, f"{message}{meant}; see {self.prog} --help")

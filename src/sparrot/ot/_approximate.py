@@ -32,7 +32,7 @@ from sparrot.ot._active_set import (
 )
 from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
 from sparrot.ot._dual import RestrictedDual, SparseDual
-from sparrot.ot._floor import SparseFloorDual, at_other_eps, transform_over
+from sparrot.ot._floor import SparseFloorDual, at_other_eps, floor_transform_over
 from sparrot.ot._newton import MAX_STEPS, ROUNDED
 from sparrot.ot._problem import Certificate, Options, Solution, SparseProblem, number_of_pairs
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
@@ -139,7 +139,7 @@ class ApproximateActiveSet(SpatialMethod):
                 v = c_transform_over(support, every, u, problem.regularizer, self._run)
                 u = (u + np.where(np.isfinite(v), v, u)) / 2
                 continue
-            v, f = transform_over(support, every, u, e, problem, self._run, _SWEEP_PRECISION)
+            v, f = floor_transform_over(support, every, u, e, problem, self._run, _SWEEP_PRECISION)
             highest = u + _RISE * (problem.regularizer.mass + e) / problem.floor
             e = np.where(v <= highest, (e + f) / 2, e)
             u = (u + np.minimum(v, highest)) / 2
@@ -200,7 +200,7 @@ class NeighborPool:
         if e is None or problem.floor is None:
             v = c_transform_over(self.support, rows, u, problem.regularizer, self._run)
         else:
-            v, _ = transform_over(self.support, rows, u, e, problem, self._run)
+            v, _ = floor_transform_over(self.support, rows, u, e, problem, self._run)
         return np.where(np.isfinite(v), v, u[rows]), np.diff(self.support.indptr)[rows]
 
     def grow(self, plan: csr_array, r: FloatArray) -> int:

@@ -75,8 +75,10 @@ def c_transform(
     """The c-transform of the points `rows`, and how many points each of them rests on.
 
     `near` are guesses. Candidates are the pairs with `near_i + u_j > C_ij`; if the transform over
-    these is no higher than the guess, no other pair matters to it. If it is higher, it is at least
-    a bound, and the row is looked at once more. In a hollow problem a point is no candidate for
+    these is no higher than the guess, no other pair matters to it. If it is higher, it is the next
+    guess, and the row is looked at again: once without a floor, for then it is a bound. Where the
+    candidates are fewer than the floor of their row, or none, the transform over them is infinite,
+    and the guess rises by ever longer steps. In a hollow problem a point is no candidate for
     itself. `report(row groups done, row groups in all)` is called as it goes on.
     """
     problem, e, g = reference.problem, reference.e, reference.problem.regularizer
@@ -325,7 +327,7 @@ def transform_scores(
     for _ in range(200):
         if len(falling) == 0:
             break
-        lower = _newton_step(S[falling], v[falling], m[falling], regularizer, weights)
+        lower = _lowered(S[falling], v[falling], m[falling], regularizer, weights)
         moved = lower < v[falling]
         falling = falling[moved]
         v[falling] = lower[moved]
@@ -351,13 +353,15 @@ def _compiled(
     return v
 
 
-def _newton_step(
+def _lowered(
     S: FloatArray,
     v: FloatArray,
     mass: FloatArray,
     regularizer: PowerRegularizer,
     weights: FloatArray | None,
 ) -> FloatArray:
+    """The v of each row after one Newton step from the right."""
+
     def sums(A: FloatArray | float) -> FloatArray:
         kept = np.where(positive, A, 0.0)
         return kept.sum(axis=1) if weights is None else kept @ weights

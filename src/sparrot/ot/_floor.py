@@ -305,13 +305,13 @@ class SparseFloorDual(RestrictedDual, FloorDual):
     ) -> FloatArray:
         """Over the support, but no higher than a ghost alone would lift the row."""
         u, e = x
-        v, f = transform_over(self._support, rows, u, e, self._problem, self._run, precision)
+        v, f = floor_transform_over(self._support, rows, u, e, self._problem, self._run, precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
         return np.stack([np.minimum(v, highest), np.where(v <= highest, f, e[rows])])
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""
-        return transform_over(self._support, rows, u, self.e, self._problem, self._run)[0]
+        return floor_transform_over(self._support, rows, u, self.e, self._problem, self._run)[0]
 
     def certify(self, certificate: Certificate, plan: csr_array) -> Certificate:
         """With the floors."""
@@ -326,7 +326,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         return compressed(self._degree, self._active[kept], self._w[kept], len(u))
 
 
-def transform_over(
+def floor_transform_over(
     support: Support,
     rows: IntArray,
     u: FloatArray,

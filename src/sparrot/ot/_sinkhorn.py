@@ -54,7 +54,7 @@ _NEWTON_CAN, _SLOW = 2.0, 0.7  # or once none exceeds 2 and a round no longer sh
 # 0.7 of itself,
 _WARM_UP = 30  # and after at most that many damped rounds
 _FACTOR = 4.0  # from one eps to the next
-_FEW = 1000  # points that come down from an easy eps themselves; more start from a part,
+_WITHOUT_A_PART = 1000  # points that come down from an easy eps themselves; more start from a part,
 _RATIO = 4  # which is so many times smaller
 _LONGEST_SIDE = 512  # of a tile: with its like of another thread it stays in the cache
 _TILE_BYTES = 64  # of an entry of a tile in work, all copies and threads counted
@@ -139,7 +139,7 @@ class Sinkhorn(Method[EntropicRegularizer]):
     def cold_start(self, eps: float) -> FloatArray:
         """Potentials to start from: those of a part of the points, which start from larger eps."""
         n = self._problem.n
-        if n > _FEW:
+        if n > _WITHOUT_A_PART:
             index = np.sort(np.random.default_rng(0).permutation(n)[: n // _RATIO])
             part = type(self)(self._problem.part(index), self._options, self._run)
             f = part._on_the_way(eps, part.cold_start(eps))

@@ -35,7 +35,7 @@ from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
 _NEAR = 1e-3  # distance of an eigenvalue from one
-_FEW = 0.01  # of the points
+_SMALL_SHARE = 0.01  # of the points
 _PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _NAMED = 10  # points in a message
 
@@ -114,7 +114,7 @@ def nearly_separate(
     >>> nearly_separate(np.array([0.99]), far, np.array([True]))
     (0, array([], dtype=int64))
     """
-    few = min(max(_FEW * len(vectors), _PAIR), most)
+    few = min(max(_SMALL_SHARE * len(vectors), _PAIR), most)
     found = among & (values >= 1 - _NEAR) & (participation(vectors) < few)
     size = np.abs(vectors[:, found])
     return int(found.sum()), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))

@@ -191,6 +191,9 @@ def test_threads_reach_every_kind_that_has_them(kind, monkeypatch, tmp_path):
         (["embd", "a.csv"], "embed"),
         (["affinity", "a.csv", "--perplxity", "3"], "--perplexity"),
         (["embed", "a.csv", "--method", "difusion"], "diffusion"),
+        (["affinity", "a.csv", "--n-neighbors", "10"], "--neighbors"),
+        (["affinity", "a.csv", "--min-neigbors", "10"], "--min-neighbors"),
+        (["affinity", "a.csv", "--n-jobs", "2"], "--jobs"),
     ],
 )
 def test_what_was_misspelled_is_suggested(line, meant, capsys):

@@ -1,5 +1,6 @@
 """A floor on the effective number of neighbors of every row."""
 
+import inspect
 import re
 from dataclasses import replace
 
@@ -123,6 +124,8 @@ def test_one_point_may_have_all_others_as_neighbors(solver):
     row = np.where(np.arange(40) == 7, 0, 1 / 39)
     # |W_i - 1/39|^2 = |W_i|^2 - 1/39 is as small as the floor is met: to 1e-8 of 1/39
     assert np.linalg.norm(a.matrix.toarray()[7] - row) <= np.sqrt(3e-8 / 39)
+    model = sparrot.QOT(0.1, min_neighbors=k, solver=solver).fit(X)
+    assert np.abs(model.transform(X[7:9]).toarray()[0] - row).max() <= 1e-9
     assert a.solver == "newton"
 
 
@@ -873,6 +876,17 @@ def test_wrong_arguments_are_named(arguments, parameter, message):
             sparrot.project(X @ X.T, **arguments)
 
 
+@pytest.mark.parametrize("name", ["min_neighbors", "n_neighbors"])
+@pytest.mark.parametrize("function", ["eot", "tsallis", "EOT", "Tsallis"])
+def test_other_plans_have_no_floor_and_say_who_has(function, name):
+    refuses = getattr(sparrot, function)
+    arguments = [points("gaussian", 30)] if function.islower() else []
+    with pytest.raises(sparrot.InvalidInputError, match=r"for QOT alone.*sparrot\.qot") as caught:
+        refuses(*arguments, **{name: 3})
+    assert caught.value.parameter == name
+    assert name not in inspect.signature(refuses).parameters
+
+
 def test_paths_and_projections_refuse_them_too():
     X = points("gaussian", 30)
     with pytest.raises(sparrot.InvalidInputError, match=r"min_neighbors must be .* from 1 to 29"):
@@ -892,8 +906,11 @@ def test_other_kinds_have_no_floor_and_say_so(kind):
             by_name(X, kind, min_neighbors=3)
         assert (caught.value.parameter, caught.value.value) == ("min_neighbors", 3)
     build, estimator = KINDS[kind].function, KINDS[kind].estimator
+    is_transport = kind in ("eot", "tsallis")
+    error = sparrot.InvalidInputError if is_transport else TypeError
+    message = "is for QOT alone" if is_transport else "unexpected keyword argument 'min_neighbors'"
     for work in (lambda: build(X, min_neighbors=3), lambda: estimator(min_neighbors=3)):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'min_neighbors'"):
+        with pytest.raises(error, match=message):
             work()
 
 
