@@ -313,6 +313,7 @@ def _upper(graph: Any) -> tuple[IntArray, IntArray]:
     i, j = np.minimum(graph.row, graph.col), np.maximum(graph.row, graph.col)
     keep = i < j
     ones = np.ones(int(keep.sum()), np.int8)
-    upper = csr_array((ones, (i[keep], j[keep])), shape=graph.shape)  # adds up what comes twice
+    upper = csr_array((ones, (i[keep], j[keep])), shape=graph.shape)
+    upper.sum_duplicates()  # which SciPy 1.13 leaves to us
     i = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(upper.indptr))
     return i, upper.indices.astype(np.int32)
