@@ -20,7 +20,7 @@ from _measure import in_own_process, measured
 DIMENSION = 250
 PACKAGES = {
     "sparrot": "sparrot",
-    "Algorithm 1 (sparrot)": "sparrot",
+    "dense Newton (sparrot)": "sparrot",
     "RegOT qrot_assn": "regot",
     "POT smooth_ot_dual": "ot",
     "TorchDR": "torchdr",
@@ -86,7 +86,7 @@ def torchdr(X: np.ndarray) -> float:
 
 RUN = {
     "sparrot": sparrot,
-    "Algorithm 1 (sparrot)": lambda X: sparrot(X, "newton"),
+    "dense Newton (sparrot)": lambda X: sparrot(X, "newton"),
     "RegOT qrot_assn": regot,
     "POT smooth_ot_dual": pot,
     "TorchDR": torchdr,
