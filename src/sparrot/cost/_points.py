@@ -370,13 +370,15 @@ def tight_clusters(
 ) -> tuple[list[tuple[IntArray, FloatArray]], IntArray]:
     """Places of points within some half squared distance of their center, and those of all others.
 
-    Points that are not within it are cut in two at their mean, along the widest coordinate.
+    Points that are not within it are cut in two at their mean, along the widest coordinate, unless
+    they are too few to be multiplied by themselves.
 
     Examples
     --------
-    >>> clusters, rest = tight_clusters(np.array([[0.0], [10.0], [1.0], [11.0]]), 1.0)
-    >>> [(places.tolist(), center.tolist()) for places, center in clusters], len(rest)
-    ([([1, 3], [10.5]), ([0, 2], [0.5])], 0)
+    >>> X = np.tile([[0.0], [10.0], [1.0], [11.0]], (100, 1))
+    >>> clusters, rest = tight_clusters(X, 1.0)
+    >>> [(len(places), center.tolist()) for places, center in clusters], len(rest)
+    ([(200, [10.5]), (200, [0.5])], 0)
     """
     found, rest = [], [np.zeros(0, np.int32)]
     pieces = [np.arange(len(X), dtype=np.int32)]
