@@ -234,6 +234,7 @@ class _KrylovSpace:
     def __init__(self, A: Any, X: FloatArray, most: int, run: Run) -> None:
         self._order, self._rows, known = _ordered(A)
         (n, b), c = X.shape, known.shape[1]
+        most = min(most, n - c - b)  # there is always room for the next block
         self._threads, self._pieces, self._known, self._size = run.threads, _pieces(n), c, c
         self._V, self._T = np.empty((n, c + most)), np.zeros((c + most, c + most))
         self._V[:, :c] = known

@@ -44,28 +44,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     named, target = Path(path), Path(path).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        folder, lock = _new_folder(target.parent)
-    except OSError as error:  # it names the temporary folder, not the file that was asked for
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-    temporary = folder / f"{named.stem}{named.suffix.lower()}"
-    try:
+    with _folder_beside(target, path) as folder:
+        temporary = folder / f"{named.stem}{named.suffix.lower()}"
         yield temporary
-        with temporary.open("r+b") as written:
-            os.fsync(written.fileno())  # some disks are found to be full only now
+        _flush(temporary)
         if target.exists():
             temporary.chmod(S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
-    except OSError as error:
-        about_us = error.filename in (temporary, str(temporary))
-        if error.errno is None or not (about_us or _is_full(error)):
-            raise
-        raise type(error)(error.errno, os.strerror(error.errno), str(path)) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        _open_folders.discard(folder)
-        if lock is not None:
-            os.close(lock)
 
 
 @contextmanager
@@ -81,21 +66,41 @@ def whole_folder(path: Path) -> Iterator[Path]:
     >>> [file.name for file in folder.iterdir()], len(list(folder.parent.iterdir()))
     (['b.txt'], 1)
     """
-    folder, lock = _new_folder(path.parent)
-    try:
+    with _folder_beside(path, path) as folder:
         temporary = folder / path.name
         temporary.mkdir()
         yield temporary
         for file in temporary.rglob("*"):
             if file.is_file():
-                with file.open("r+b") as written:
-                    os.fsync(written.fileno())
+                _flush(file)
         os.rename(temporary, path)
+
+
+@contextmanager
+def _folder_beside(target: Path, path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder that is there for a while; errors about what is in it name the path instead."""
+    try:
+        folder, lock = _new_folder(target.parent)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+    try:
+        yield folder
+    except OSError as error:
+        about_us = str(error.filename).startswith(str(folder))
+        if error.errno is None or not (about_us or _is_full(error)):
+            raise
+        raise type(error)(error.errno, os.strerror(error.errno), str(path)) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         _open_folders.discard(folder)
         if lock is not None:
             os.close(lock)
+
+
+def _flush(file: Path) -> None:
+    """Have a file on the disk: some are found to be full only now."""
+    with file.open("r+b") as written:
+        os.fsync(written.fileno())
 
 
 def _is_full(error: OSError) -> bool:

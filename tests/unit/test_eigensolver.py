@@ -101,6 +101,17 @@ def test_a_krylov_space_that_is_exhausted_goes_on_at_random(run):
     assert pairs.vectors.T @ pairs.vectors == pytest.approx(np.eye(3), abs=1e-10)
 
 
+@pytest.mark.parametrize("n", [40, 41, 43, 60])
+def test_a_krylov_space_is_never_all_there_is(n, run):
+    A = np.random.default_rng(n).standard_normal((n, n))
+    every, V = np.linalg.eigh(A + A.T)
+    every /= every[-1] - every[0]
+    S = (V * every) @ V.T
+    for k in (1, 2):
+        pairs = leading_eigenpairs(S, k, run, solver="lanczos")
+        assert pairs.values == pytest.approx(every[::-1][:k], abs=1e-12)
+
+
 @pytest.mark.parametrize("solver", ["lanczos", "chebyshev"])
 def test_pieces_of_rows_are_summed_alike_by_any_number_of_threads(solver):
     S = symmetric_normalization(sparrot.knn(points("gaussian", 9000)[:, :3], 8))

@@ -1,5 +1,6 @@
 """Affinities in zarr folders: whole or not at all, mapped rather than read, readable by others."""
 
+import errno
 import json
 from mmap import mmap
 
@@ -103,3 +104,15 @@ def test_a_folder_that_was_changed_or_cut_is_refused(tmp_path):
     data.write_bytes(whole[:-8])
     with pytest.raises(InvalidInputError, match="data has not"):
         sparrot.load(folder)
+
+
+def test_a_full_disk_leaves_nothing_and_names_the_folder(tmp_path, monkeypatch):
+    def full(folder, array):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sparrot.affinity._folder._write_array", full)
+    target = tmp_path / "a.zarr"
+    with pytest.raises(OSError, match="No space left") as raised:
+        sparrot.qot(points("gaussian", 60), out=target)
+    assert raised.value.filename == str(target)
+    assert list(tmp_path.iterdir()) == []
