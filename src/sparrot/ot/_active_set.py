@@ -171,7 +171,7 @@ class ActiveSet(SpatialMethod):
         super().__init__(problem, options, run)
         log_estimate(self._problem, "exact", _PASSES, run)
         self._resumed: FloatArray | None = None
-        self._last: Solution | None = None  # in spatial order
+        self._last: Solution | None = None  # that converged, in spatial order
         path = options.checkpoint
         checkpoint = None if path is None else Checkpoint(path, self._problem)
         keep = None if checkpoint is None else checkpoint.save
@@ -213,8 +213,21 @@ class ActiveSet(SpatialMethod):
             what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
             remedy=FEWER_NEIGHBORS,
         )
-        self._last = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
-        return self._as_given(self._last, budget, tol)
+        found = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
+        solution = self._as_given(found, budget, tol)
+        if solution.converged:
+            self._last = found
+        else:
+            self._forget_multipliers()
+        return solution
+
+    def _forget_multipliers(self) -> None:
+        """Of a solve that failed: the next one starts from the last that did not."""
+        last = self._last
+        if last is None or last.e is None:
+            self._ceilings.begin_with(np.zeros(self._problem.n), 0.0)
+        else:
+            self._ceilings.begin_with(last.e, last.problem.regularizer.eps)
 
     def _degrees(self) -> IntArray | None:
         """The neighbors of each row in the last solution, if there is one."""

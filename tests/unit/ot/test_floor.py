@@ -25,8 +25,9 @@ from sparrot._kernels import floor_transform_rows
 from sparrot.affinity import _registry as registry
 from sparrot.affinity._kinds import KINDS
 from sparrot.cost import make_cost
-from sparrot.ot import Certificate, Problem, QuadraticRegularizer
-from sparrot.ot._active_set import ActiveSet
+from sparrot.engine import Run
+from sparrot.ot import Certificate, Options, Problem, QuadraticRegularizer
+from sparrot.ot._active_set import ActiveSet, Ceilings
 from sparrot.ot._dense import DenseNewton
 from sparrot.ot._floor import floor_certificate, transform_rows
 
@@ -509,6 +510,35 @@ def test_a_solve_that_is_no_more_than_a_start_may_fail(monkeypatch, floors):
     a = sparrot.qot(X, n_neighbors=8)
     assert a.solver == "active-set"
     assert effective(a.matrix).min() >= 8 * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("floor_before", [False, True])
+def test_nothing_of_a_solve_that_failed_is_a_start(monkeypatch, floor_before):
+    """The next one starts as if it had not been: from the last solve that converged."""
+    problem = Problem(make_cost(outliers(600), "sqeuclidean"), QuadraticRegularizer())
+    problem = replace(problem, floor=np.full(600, 8.0))
+    starts = []
+    solve = Ceilings.solve
+
+    def seen(self, problem, guess, tol, budget):
+        starts.append((guess.u, self.multipliers(problem.regularizer.eps)))
+        return solve(self, problem, guess, tol, budget)
+
+    monkeypatch.setattr(Ceilings, "solve", seen)
+    last = []
+    for fails in (False, True):
+        with Run(1) as run:
+            method = ActiveSet(problem, Options(), run)
+            before = method.solve(0.1, None, 1e-2, with_floor=floor_before)
+            if fails:
+                with monkeypatch.context() as few:
+                    few.setattr("sparrot.ot._active_set.MAX_STEPS", 2)
+                    assert not method.solve(0.02, before.u, 1e-8).converged
+            assert method.solve(0.05, before.u, 1e-8).converged
+        last.append(starts[-1])
+    (u, e), (again, e_again) = last
+    np.testing.assert_array_equal(again, u)
+    np.testing.assert_equal(e_again, e)  # None without a floor before
 
 
 @pytest.mark.parametrize("arguments", [{"eps": 0.05, "min_neighbors": 8}, {"n_neighbors": 15}])
