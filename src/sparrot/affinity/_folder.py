@@ -4,13 +4,22 @@ The folder is a zarr group (version 2 of the format) without compression, each a
 so the file of a chunk is the array as it is in memory, and a matrix that is larger than the memory
 can be used like any other. The group `matrix` is a sparse matrix as AnnData stores them. The other
 arrays have a number for each point, and the attributes are the rest of the record of the affinity.
+
+Where workers of a cluster reach the folder, they write the matrix in blocks of rows. Each block has
+its place in files that are there beforehand, so that a block that is written twice, because a
+worker died, does no harm. A worker knows the folder by a mark that the client left in it; what no
+worker could write the client writes itself.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -20,12 +29,18 @@ from sparrot._files import digest, whole_folder
 from sparrot._validation import as_path, not_whole
 from sparrot.affinity._record import from_record, require_schema, to_record
 from sparrot.affinity._result import Affinity
-from sparrot.errors import InvalidInputError, MissingDataError
+from sparrot.engine import Run
+from sparrot.errors import ClusterError, InvalidInputError, MissingDataError
 
 ENDING = ".zarr"
 _AT_ONCE = 1 << 22  # entries that are written at a time
 _MATRIX = ("matrix/data", "matrix/indices", "matrix/indptr")
+_ENTRIES = _MATRIX[:2]  # those with a number for each entry
+_BLOCK_ENTRIES = 1 << 20  # of a block of rows that a worker writes, about
+_IN_FLIGHT = 16  # such blocks, at most
+_MARK = "mark"
 _WHAT = "a whole .zarr folder of an affinity"
+LOG = logging.getLogger("sparrot")
 
 
 def as_out(path: Any) -> Path | None:
@@ -57,8 +72,8 @@ def as_new_folder(path: Any, parameter: str) -> Path:
     return target
 
 
-def write_folder(affinity: Affinity, target: Path) -> None:
-    """Write a sparse affinity to a new folder, whole or not at all."""
+def write_folder(affinity: Affinity, target: Path, run: Run | None = None) -> None:
+    """Write a sparse affinity to a new folder, whole or not at all; by workers if there are any."""
     if not issparse(affinity.matrix):
         raise InvalidInputError(
             f"has a dense matrix, and {target} is for sparse ones",
@@ -72,19 +87,73 @@ def write_folder(affinity: Affinity, target: Path) -> None:
     arrays |= dict(zip(_MATRIX, (W.data, W.indices, W.indptr), strict=True))
     words = {name: _plain(value) for name, value in record.items() if name not in arrays}
     encoding = {"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": W.shape}
+    by_workers = run is not None and run.has_workers and W.nnz > _BLOCK_ENTRIES
     with whole_folder(target) as folder:
         _write_group(folder, words | {"digest": digest(words | arrays)})
         _write_group(folder / "matrix", encoding)
         for name, array in arrays.items():
-            _write_array(folder / name, array)
+            if by_workers and name in _ENTRIES:
+                _describe_array(folder / name, array)
+            else:
+                _write_array(folder / name, array)
+        if by_workers:
+            assert run is not None
+            _write_by_workers(folder.absolute(), W, run)
 
 
-def kept_in(folder: Path | None, affinity: Affinity) -> Affinity:
+def kept_in(folder: Path | None, affinity: Affinity, run: Run) -> Affinity:
     """The affinity, written to a folder and with its matrix mapped from there; or as it is."""
     if folder is None:
         return affinity
-    write_folder(affinity, folder)
+    write_folder(affinity, folder, run)
     return replace(affinity, matrix=mapped_matrix(folder))
+
+
+def _write_by_workers(folder: Path, W: csr_array, run: Run) -> None:
+    """The entries of a matrix in blocks of rows; those that fail are written here."""
+    for name, array in zip(_ENTRIES, (W.data, W.indices), strict=True):
+        with (folder / name / "0").open("wb") as file:
+            file.truncate(array.nbytes)
+    mark, nonce = folder.parent / _MARK, token_hex()
+    mark.write_text(nonce)
+    rows = np.searchsorted(W.indptr, range(0, W.nnz, _BLOCK_ENTRIES))
+    starts = [*np.unique(W.indptr[rows]).tolist(), W.nnz]
+    blocks = [(folder, nonce, a, W.data[a:b], W.indices[a:b]) for a, b in pairwise(starts)]
+    written: list[bool] = []
+    try:
+        for one in run.on_workers("write", _write_if_reached, blocks, _IN_FLIGHT):
+            written.append(one)  # noqa: PERF402  (what was written before an error counts)
+    except ClusterError as error:
+        LOG.warning("%s: %s is written here", error.problem, folder.name)
+    left = [block for k, block in enumerate(blocks) if not (k < len(written) and written[k])]
+    if left and written:
+        LOG.info(
+            "workers do not reach %s: %d of %d blocks of rows are written here",
+            folder.name, len(left), len(blocks),
+        )  # fmt: skip
+    for place, _, *block in left:
+        _write_block(place, *block)
+
+
+def _write_if_reached(folder: Path, nonce: str, start: int, *arrays: Any) -> bool:
+    """The work of a task: write a block of rows, if this is the folder that the client means."""
+    try:
+        if (folder.parent / _MARK).read_text() != nonce:
+            return False
+        _write_block(folder, start, *arrays)
+    except OSError:
+        return False
+    return True
+
+
+def _write_block(folder: Path, start: int, *arrays: Any) -> None:
+    """Entries from `start` on, in their place in files that are there."""
+    for name, array in zip(_ENTRIES, arrays, strict=True):
+        with (folder / name / "0").open("r+b") as file:
+            file.seek(start * array.itemsize)
+            file.write(np.ascontiguousarray(array).data)
+            file.flush()
+            os.fsync(file.fileno())  # so that another machine sees it
 
 
 def open_folder(source: Path) -> Affinity:
@@ -129,13 +198,18 @@ def _write_group(folder: Path, attributes: dict[str, Any]) -> None:
     (folder / ".zattrs").write_text(json.dumps(attributes))
 
 
-def _write_array(folder: Path, array: Any) -> None:
-    """A vector as one chunk, a part of it at a time."""
+def _describe_array(folder: Path, array: Any) -> None:
+    """A vector as one chunk, of which nothing is written yet."""
     size = [len(array)]
     about = {"zarr_format": 2, "shape": size, "chunks": [max(1, *size)], "dtype": array.dtype.str}
     about |= {"compressor": None, "filters": None, "fill_value": 0, "order": "C"}
     folder.mkdir()
     (folder / ".zarray").write_text(json.dumps(about))
+
+
+def _write_array(folder: Path, array: Any) -> None:
+    """A vector as one chunk, a part of it at a time."""
+    _describe_array(folder, array)
     with (folder / "0").open("wb") as file:
         for start in range(0, len(array), _AT_ONCE):
             file.write(np.ascontiguousarray(array[start : start + _AT_ONCE]).data)

@@ -77,7 +77,8 @@ def knn(
             require_transformer(neighbors)
             indices = nearest_of_graph(csr_array(neighbors.fit_transform(points)), k)
     graph = compressed(np.full(n, k), indices.ravel(), np.ones(n * k), n)
-    return kept_in(folder, Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric))
+    found = Affinity("knn", csr_array(graph.maximum(graph.T)), cost.mean(), metric)
+    return kept_in(folder, found, run)
 
 
 def gaussian(X: Any, bandwidth: float = 1.0, *, metric: str = "sqeuclidean") -> Affinity:

@@ -171,7 +171,8 @@ def qot(
         sending. None for the threads of this machine.
     out : path of a new folder that ends in .zarr: the affinity is written there, whole or not at
         all, and the matrix of the result is mapped from it: what is needed of it is read when it
-        is. `sparrot.load` opens it again.
+        is. `sparrot.load` opens it again. The workers of an engine write it, in blocks of rows, if
+        they reach the folder by the same path; the client writes what they cannot.
 
     Returns
     -------
@@ -654,7 +655,7 @@ def _solve(
     if warn:
         given_eps = scale.eps is not None and not scale.robust
         warn_if_poor(affinity, cost, given_eps, connected=scale == Scale())
-    return kept_in(folder, affinity)
+    return kept_in(folder, affinity, run)
 
 
 def as_start(potential: Any, cost: Cost) -> Start:

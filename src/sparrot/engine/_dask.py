@@ -202,10 +202,17 @@ class Cluster:
         return self.submit_all(name, function, [arguments])[0]
 
     def each(
-        self, name: str, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
+        self,
+        name: str,
+        function: Callable[..., Any],
+        tasks: Sequence[Sequence[Any]],
+        most: float = np.inf,
     ) -> Iterator[Any]:
-        """Yield what `function(*arguments)` returns for each of them, in order."""
-        return self.ordered(partial(self.submit_all, name, function), tasks)
+        """Yield what `function(*arguments)` returns for each of them, in order.
+
+        At most so many are in flight, where they carry much.
+        """
+        return self.ordered(partial(self.submit_all, name, function), tasks, most=most)
 
     def submit_all(
         self, name: str, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
@@ -235,7 +242,11 @@ class Cluster:
         return found
 
     def ordered(
-        self, start: Callable[[list[Any]], list[Any]], pieces: Sequence[Any], each: int = 1
+        self,
+        start: Callable[[list[Any]], list[Any]],
+        pieces: Sequence[Any],
+        each: int = 1,
+        most: float = np.inf,
     ) -> Iterator[Any]:
         """Yield the results of tasks in the order of the pieces that they are for.
 
@@ -246,9 +257,9 @@ class Cluster:
         rest = iter(pieces)
         try:
             while True:
-                most = max(2, -(-_AHEAD * self._count_threads() // each))
-                if 2 * len(running) <= most:
-                    running.extend(start(list(islice(rest, most - len(running)))))
+                ahead = int(min(most, max(2, -(-_AHEAD * self._count_threads() // each))))
+                if 2 * len(running) <= ahead:
+                    running.extend(start(list(islice(rest, ahead - len(running)))))
                 if not running:
                     return
                 ready = [running.popleft()]

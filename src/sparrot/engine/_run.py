@@ -6,10 +6,10 @@ Memory is asked for before a large allocation, not found missing after it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sparrot.engine._dask import Cluster
 from sparrot.engine._progress import Progress, ProgressCallback, as_progress
@@ -18,6 +18,7 @@ from sparrot.errors import NotEnoughMemoryError
 
 _MEMINFO, _STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 _CGROUP = Path("/sys/fs/cgroup")
+Result = TypeVar("Result")
 
 
 class Run:
@@ -75,6 +76,21 @@ class Run:
     def hold(self, X: Any) -> Any:
         """Points where tiles are computed: as they are, or in blocks on workers."""
         return X if self._cluster is None else self._cluster.hold(X)
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether there are any besides the threads."""
+        return self._cluster is not None
+
+    def on_workers(
+        self, name: str, function: Callable[..., Result], tasks: Sequence[Any], most: int
+    ) -> Iterator[Result]:
+        """Yield what workers return as `function(*arguments)` for each of them, in order.
+
+        At most so many are on their way at any time.
+        """
+        assert self._cluster is not None
+        return self._cluster.each(name, function, tasks, most)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""

@@ -1,6 +1,7 @@
 """The exact graph on a Dask cluster of real processes: the bits of threads, come what may."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import sparrot
+from sparrot.affinity import _folder
 from sparrot.cost import make_cost
 from sparrot.engine import Run, _dask
 from sparrot.engine._dask import Cluster
@@ -270,6 +272,86 @@ def test_a_worker_that_is_killed_takes_nothing_with_it(X, by_threads, client, st
     assert same(sparrot.qot(X, 0.01, engine=client, progress=kill), by_threads)
     client.wait_for_workers(2, timeout=60)
     assert set(client.run(os.getpid).values()) != set(pids.values())  # it was killed
+
+
+def files(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def expected(by_threads, tmp_path, monkeypatch):
+    """The files of a folder that one process writes; workers write in blocks of few rows."""
+    monkeypatch.setattr(_folder, "_BLOCK_ENTRIES", 10_000)
+    _folder.write_folder(by_threads, tmp_path / "a.zarr")
+    found = files(tmp_path / "a.zarr")
+    shutil.rmtree(tmp_path / "a.zarr")
+    return found
+
+
+def written(affinity, client, folder):
+    """The same files, written with a cluster."""
+    with Run(1, engine=client) as run:
+        _folder.write_folder(affinity, folder / "a.zarr", run)
+    assert [path.name for path in folder.iterdir()] == ["a.zarr"]
+    return files(folder / "a.zarr")
+
+
+def test_the_workers_write_a_folder_with_the_bytes_of_one_process(
+    X, by_threads, client, expected, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_folder, "_write_block", None)  # of the client
+    a = sparrot.qot(X, 0.01, engine=client, out=tmp_path / "a.zarr")
+    assert files(tmp_path / "a.zarr") == expected
+    assert same(a, by_threads)
+    assert isinstance(a.matrix.data, np.memmap)
+
+
+def test_a_worker_that_is_killed_while_it_writes_does_no_harm(
+    by_threads, client, expected, tmp_path, monkeypatch
+):
+    client.wait_for_workers(2, timeout=60)
+    address, pid = next(iter(client.run(os.getpid).items()))
+    on_workers = Run.on_workers
+
+    def killing(self, *arguments):
+        for k, one in enumerate(on_workers(self, *arguments)):
+            if k == 1:
+                os.kill(pid, signal.SIGKILL)
+            yield one
+
+    monkeypatch.setattr(Run, "on_workers", killing)
+    monkeypatch.setattr(_folder, "_write_block", None)
+    assert written(by_threads, client, tmp_path) == expected
+    while address in client.scheduler_info()["workers"]:
+        time.sleep(0.05)
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_the_client_writes_what_workers_do_not_reach(
+    by_threads, client, expected, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(_folder, "_MARK", "another")  # as if the workers had folders of their own
+    with caplog.at_level("INFO", "sparrot"):
+        assert written(by_threads, client, tmp_path) == expected
+    assert "workers do not reach a.zarr" in caplog.text
+
+
+def test_the_client_writes_what_a_lost_cluster_leaves(
+    by_threads, client, expected, tmp_path, monkeypatch, caplog
+):
+    on_workers = Run.on_workers
+
+    def lost(self, *arguments):
+        yield next(on_workers(self, *arguments))
+        raise ClusterError("the cluster is gone")
+
+    monkeypatch.setattr(Run, "on_workers", lost)
+    assert written(by_threads, client, tmp_path) == expected
+    assert "the cluster is gone: a.zarr is written here" in caplog.text
 
 
 def test_a_worker_that_comes_late_is_used(cluster, client):
