@@ -59,7 +59,7 @@ _HARD = (7, 9)  # the digits that are hard to tell apart
 _GOOD = 0.9  # of the best NMI of QOT and EOT
 _EXPLAINED = 0.4  # share of an indicator that is explained: "distinguish"
 _NOISE = 0.2  # the same: "noise"
-_NOISY_SHARE = 0.01  # of the images, on which a vector of noise lives
+_LIVES_ON = ("lives_on_2", "lives_on_3", "lives_on_4")  # participation numbers of v_2 ... v_4
 _SEPARATED = 0.8  # share of own kind among neighbors: "clear separation"
 _CONTRAST = 0.15  # of the same, between QOT and EOT: "superimposed"
 _NOISIER = 1.5  # times as much of the slant left over: "much noisier"
@@ -148,7 +148,7 @@ def _all_digits(
     ones, slant = rounded(mds_layout(components[is_one]), 4), data.slant[is_one]
     marks = eigenvector_marks(functions, data.labels) | {
         "own_kind": own_kind(np.asarray(layout), data.labels, _HARD),
-        "few_234": float((participation(functions[:, :3]) < _NOISY_SHARE * len(functions)).sum()),
+        **dict(zip(_LIVES_ON, participation(functions[:, :3]).tolist(), strict=True)),
         "slant": abs(float(np.corrcoef(np.asarray(ones)[:, 0], slant)[0, 1])),
         "slant_both": float(np.sqrt(explained(np.asarray(ones), slant))),
         "eps": found.relative_eps,
@@ -355,9 +355,8 @@ def _claims_on_eot_vectors(qot: _Marks, eot: _Marks) -> list[Claim]:
             "of noise",
             "noise",
             f"share of the same indicators that v_2 ... v_4 explain: 1s {eot.in_words('ones_234')},"
-            f" 2s {eot.in_words('twos_234')}; how many of these three live on less than "
-            f"{_NOISY_SHARE:.0%} of the images: EOT {eot.in_words('few_234')}, QOT "
-            f"{qot.in_words('few_234')}",
+            f" 2s {eot.in_words('twos_234')}; images that v_2, v_3 and v_4 live on (participation "
+            f"numbers 1 / sum v^4): EOT {_lives_on(eot)}, QOT {_lives_on(qot)}",
             f"mean at most {_NOISE} for both digits",
             noise,
             unless(
@@ -379,6 +378,10 @@ def _claims_on_eot_vectors(qot: _Marks, eot: _Marks) -> list[Claim]:
             ),
         ),
     ]
+
+
+def _lives_on(marks: _Marks) -> str:
+    return ", ".join(marks.in_words(key, ".0f") for key in _LIVES_ON)
 
 
 def _claims_on_curves(rows: Rows) -> list[Claim]:

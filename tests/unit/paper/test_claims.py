@@ -327,7 +327,7 @@ def test_marks_of_eigenvectors():
 
 def digit_marks(qot, eot):
     keys = ("ones_23", "twos_23", "ones_234", "twos_234", "ones_5", "within_ones_4", "apart_8")
-    keys += ("apart_best", "slant", "slant_both", "spread", "perplexity", "few_234")
+    keys += ("apart_best", "slant", "slant_both", "spread", "perplexity", *digits._LIVES_ON)
     rows = [
         dict.fromkeys(keys, 0.5) | {"method": m, "seed": 0, "own_kind": share}
         for m, share in (("QOT", qot), ("EOT", eot))
