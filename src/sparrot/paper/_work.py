@@ -138,7 +138,7 @@ def fingerprint(name: str, version: str, parameters: Any) -> str:
     Examples
     --------
     >>> from sparrot.paper.convergence import Parameters
-    >>> a, b = (fingerprint("convergence", "1", Parameters(seed=k)) for k in (0, 1))
+    >>> a, b = (fingerprint("convergence", "1", Parameters(n_seeds=k)) for k in (1, 2))
     >>> a == b, a.startswith("convergence-")
     (False, True)
     """

@@ -34,17 +34,32 @@ def test_plain_alternation_ends_in_a_feasible_matrix_that_is_not_the_projection(
 
 def test_a_newton_that_does_not_converge_is_said_not_to():
     solvers = (*convergence._PRINTED, *convergence._OURS)
-    errors = {250: [1.0] * 12, 1000: [*[1.0] * 11, 1e-6, 1e-9]}
+    early = {250: None, 1000: 11}
     numbers = {
         "tol": 1e-8,
-        "curves": [{"n": n, "solver": s, "errors": errors[n]} for n in errors for s in solvers],
         "steps": [
-            {"n": n, "solver": s, "steps": len(errors[n]) - 1} for n in errors for s in solvers
+            {"n": n, "seed": 0, "solver": s, "steps": 12, "early": early[n]}
+            for n in early
+            for s in solvers
         ],
     }
     claim = convergence.claims(numbers)[0]
     assert claim.holds is False
     assert claim.reason == "steps to an error of 1e-05: not reached and 11"
+
+
+def test_one_problem_of_ten_steps_is_enough_for_newton_not_to_be_fast():
+    solvers = (*convergence._PRINTED, *convergence._OURS)
+    rows = [
+        {"n": n, "seed": seed, "solver": s, "steps": 800 if "altern" in s else steps, "early": 8}
+        for n in (250, 1000)
+        for seed, steps in enumerate((8, 9, 10))
+        for s in solvers
+    ]
+    claim = convergence.claims({"tol": 1e-8, "steps": rows})[0]
+    assert claim.holds is False
+    assert "8 to 10 and 8 to 10 (N = 250 and 1000, 3 problems each)" in claim.ours
+    assert convergence.claims({"tol": 1e-8, "steps": [r for r in rows if r["seed"] < 2]})[0].holds
 
 
 def test_one_projection_onto_row_sums_is_the_nearest_such_matrix():
