@@ -1,8 +1,12 @@
-"""The spiral's angles as the number of dimensions grows, with the noise of the paper's text."""
+"""The spiral's angles as the number of dimensions grows.
+
+The claim is judged for the noise of the paper's text and for that of the authors' code. All methods
+run, and are drawn, with the first; with the second only the two that the claim is about.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -36,6 +40,7 @@ class Parameters:
     n: int = 1000
     dimensions: tuple[int, ...] = (50, 100, 250, 1000)
     noise: tuple[float, float] = (0.05, 0.95)
+    code_noise: tuple[float, float] = (0.05, 1.25)
     eps: tuple[float, ...] = eps_grid(25)
     k: tuple[int, ...] = tuple(range(5, 126, 10))
     n_seeds: int = 5
@@ -47,41 +52,61 @@ class Parameters:
 
 def run(parameters: Parameters, work: Work) -> Numbers:
     """Angles of every method, for each number of dimensions."""
-    keys = [
-        (d, m, s) for d in parameters.dimensions for s in range(parameters.n_seeds) for m in METHODS
-    ]
-    units = {f"{d}-{slug(m)}-{s}": partial(_angles, parameters, d, m, s) for d, m, s in keys}
-    found = dict(zip(keys, work.each(units).values(), strict=True))
-    ranges = {m: parameters.of(m) for m in METHODS}
-    rows = [
-        {"d": d} | row
-        for d in parameters.dimensions
-        for row in angle_records({(m, s): v for (e, m, s), v in found.items() if e == d}, ranges)
-    ]
+    rows = _angle_rows(parameters, work, parameters.noise, METHODS)
     return {
         "eps": list(parameters.eps),
         "k": list(parameters.k),
         "angles": rows,
         "angle_bands": bands(rows, ("d", "method", "parameter"), *JUDGES),
+        "noises": [parameters.noise[1], parameters.code_noise[1]],
+        "code_angles": _angle_rows(parameters, work, parameters.code_noise, PROJECTIONS),
     }
 
 
-def _angles(parameters: Parameters, d: int, method: str, seed: int) -> list[dict[str, float]]:
-    spiral = make_spiral(parameters.n, d, noise=parameters.noise, random_state=seed)
+def _angle_rows(
+    parameters: Parameters, work: Work, noise: tuple[float, float], methods: tuple[str, ...]
+) -> Rows:
+    seeds = range(parameters.n_seeds)
+    keys = [(d, m, s) for d in parameters.dimensions for s in seeds for m in methods]
+    units = {
+        f"{noise[1]}-{d}-{slug(m)}-{s}": partial(_angles, parameters, d, m, s, noise)
+        for d, m, s in keys
+    }
+    found = dict(zip(keys, work.each(units).values(), strict=True))
+    ranges = {m: parameters.of(m) for m in methods}
+    return [
+        {"d": d} | row
+        for d in parameters.dimensions
+        for row in angle_records({(m, s): v for (e, m, s), v in found.items() if e == d}, ranges)
+    ]
+
+
+def _angles(
+    parameters: Parameters, d: int, method: str, seed: int, noise: tuple[float, float]
+) -> list[dict[str, float]]:
+    spiral = make_spiral(parameters.n, d, noise=noise, random_state=seed)
     return angles(method, spiral.X, parameters.of(method), reference(spiral))
 
 
 def claims(numbers: Numbers) -> list[Claim]:
-    """The caption of the supplementary figure."""
+    """The caption of the supplementary figure, for the noise of the text and of the code."""
+    text, code = numbers["noises"]
     return [
-        claim_by_both(
-            "performance of bistochastic, hollow methods (both L2 and entropic) improves as d "
-            "increases",
-            "QOT 0.140, 0.105, 0.078, 0.044; EOT 0.459, 0.264, 0.157, 0.110 (to ten vectors)",
-            "best angle falls from each d to the next, for QOT and for EOT",
-            partial(_improvement, numbers["angles"]),
-        )
+        claim_on_dimensions(numbers["angles"], f"noise 0.05 + {text:g} (text): "),
+        claim_on_dimensions(numbers["code_angles"], f"noise 0.05 + {code:g} (code): "),
     ]
+
+
+def claim_on_dimensions(rows: Rows, setup: str = "") -> Claim:
+    """That angles fall as the dimension grows; `setup` says of which data."""
+    claim = claim_by_both(
+        "performance of bistochastic, hollow methods (both L2 and entropic) improves as d "
+        "increases",
+        "QOT 0.140, 0.105, 0.078, 0.044; EOT 0.459, 0.264, 0.157, 0.110 (to ten vectors)",
+        "best angle falls from each d to the next, for QOT and for EOT",
+        partial(_improvement, rows),
+    )
+    return replace(claim, ours=setup + claim.ours)
 
 
 def _improvement(rows: Rows, judge: str) -> Finding:

@@ -151,7 +151,24 @@ def test_the_published_angles_improve_with_the_dimension():
         for d, curves in PUBLISHED["spiral"].items()
         for m, values in curves.items()
     ]
-    assert spiral_dimensions.claims({"angles": rows})[0].holds
+    assert spiral_dimensions.claim_on_dimensions(rows).holds
+
+
+def test_the_claim_on_dimensions_is_judged_for_the_noise_of_the_text_and_of_the_code():
+    text, code = (
+        [
+            {"d": d, "method": m, "seed": 0, "angle": angle, "whole": angle}
+            for m in ("QOT", "EOT")
+            for d, angle in zip((50, 250), angles, strict=True)
+        ]
+        for angles in ((0.2, 0.1), (0.2, 0.3))
+    )
+    numbers = {"noises": [0.95, 1.25], "angles": text, "code_angles": code}
+    by_text, by_code = spiral_dimensions.claims(numbers)
+    assert by_text.holds
+    assert by_text.ours.startswith("noise 0.05 + 0.95 (text): ")
+    assert by_code.holds is False
+    assert by_code.ours.startswith("noise 0.05 + 1.25 (code): ")
 
 
 def published_scores(curves):
