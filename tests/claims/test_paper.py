@@ -24,7 +24,7 @@ def claim_about(words, claims):
 
 @pytest.fixture(scope="module")
 def solvers():
-    return convergence.run(convergence.Parameters(sizes=(100, 250)), Work())
+    return convergence.run(convergence.Parameters(sizes=(100, 250), n_seeds=1), Work())
 
 
 @pytest.fixture(scope="module")
