@@ -7,13 +7,13 @@ run our solvers, whose error is the largest entry of W1 - 1. Plain alternation e
 matrix, not in the projection; ours has Dykstra's correction, and ends there.
 
 Algorithm 1 starts at u = 1 and asks for costs that are not negative. The projection of K has costs
--K; adding a constant changes where it starts, not the solution. The text does
-not fix it: the smallest such constant (least cost 0) is our choice; the authors' code has the
-costs 1 - K, some of which are negative. Both run, each
-with its own verdict. To what error, the text does not say: here it is 1e-8. What is printed leaves
-other choices: Armijo's parameters (0.1 and 0.5, as in the code), the first support of Algorithm 2
-(the largest tenth of the entries of each row), and how the linear systems are solved (directly).
-There are five problems of each size. The first is drawn, and given to our solvers too.
+-K; adding a constant changes where it starts, not the solution. The text does not fix it: the
+smallest such constant (least cost 0) is our choice; the authors' code has the costs 1 - K, some of
+which are negative. Both run, each with its own verdict. To what error, the text does not say: here
+it is 1e-8. What is printed leaves other choices: Armijo's parameters (0.1 and 0.5, as in the code),
+the first support of Algorithm 2 (the largest tenth of the entries of each row), and how the linear
+systems are solved (directly). There are five problems of each size. The first is drawn, and given
+to our solvers too.
 """
 
 from __future__ import annotations
