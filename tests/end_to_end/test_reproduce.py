@@ -58,7 +58,7 @@ def test_a_second_run_does_no_work_and_says_the_same(run):
     folder, done = run
     units = {path: path.stat().st_mtime_ns for path in folder.glob(".units/*/*.json")}
     again = reproduce(folder)
-    assert len(units) == 4
+    assert len(units) == 6
     assert {path: path.stat().st_mtime_ns for path in folder.glob(".units/*/*.json")} == units
     assert again.stderr == ""
     assert again.stdout.splitlines()[:10] == done.stdout.splitlines()[:10]
@@ -79,7 +79,7 @@ def test_json_has_the_claims_and_quiet_says_nothing(run, capsys):
 def test_units_are_told_to_those_who_ask(tmp_path, capsys):
     asked = ["reproduce", "convergence", "--quick", "--output", str(tmp_path), "--jobs", "1"]
     assert main([*asked, "-v"]) == 0
-    assert "sparrot: convergence: 4 of 4 units (" in capsys.readouterr().err
+    assert "sparrot: convergence: 6 of 6 units (" in capsys.readouterr().err
 
 
 def test_an_unknown_experiment_is_refused_with_the_names(capsys):
