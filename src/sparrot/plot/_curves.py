@@ -10,7 +10,7 @@ import numpy as np
 from sparrot._types import FloatArray
 from sparrot._validation import as_count, as_finite
 from sparrot.affinity import perplexity as perplexity_of
-from sparrot.errors import InvalidInputError
+from sparrot.errors import InvalidInputError, load_extra
 from sparrot.plot._style import ACCENT, PALETTE, colors, new_axes
 from sparrot.spectral import Spectrum
 
@@ -187,7 +187,9 @@ def eps_path(summary: Summary, *, axes: Any = None) -> Any:
     _neighbors(axes[0], eps, np.array([step.quantiles for step in steps]))
     axes[1].plot(eps, [step.eigenvalues for step in steps], color=PALETTE[0], linewidth=0.8)
     axes[1].set_ylabel("eigenvalue")
-    axes[2].plot(eps, [step.n_connected_components for step in steps], "o-", color=PALETTE[0])
+    pieces = [step.n_connected_components for step in steps]
+    axes[2].plot(eps, pieces, "o-", color=PALETTE[0])
+    axes[2].set_ylim(0, max(pieces) + 1)  # or a constant would have fractions beside it
     axes[2].locator_params(axis="y", integer=True)
     axes[2].set_ylabel("components")
     ticks = sorted({eps[0], eps[summary.chosen], eps[-1]})
@@ -205,6 +207,9 @@ def _neighbors(ax: Any, eps: list[float], quantiles: FloatArray) -> None:
     ax.fill_between(eps, low, high, color=PALETTE[0], alpha=0.3, linewidth=0, label="80 %")
     ax.plot(eps, median, color=PALETTE[0], label="median")
     ax.set_yscale("log")
+    ticker = load_extra("matplotlib.ticker", "plot")
+    ax.yaxis.set_major_formatter(ticker.LogFormatter())  # 20 rather than 2 x 10^1
+    ax.yaxis.set_minor_formatter(ticker.LogFormatter())
     ax.set_ylabel("neighbors of a point")
     ax.legend(frameon=False)
 

@@ -42,6 +42,11 @@ def test_the_path_panel_shows_what_the_summary_says():
     assert list(components.lines[0].get_ydata()) == [
         step.n_connected_components for step in s.steps
     ]
+    assert all(tick == round(tick) for tick in components.get_yticks())
+    neighbors.figure.draw_without_rendering()
+    labels = [label.get_text() for label in neighbors.get_yticklabels(which="both")]
+    assert any(labels)
+    assert all(label.isdigit() for label in labels if label)
 
 
 @pytest.mark.parametrize(
