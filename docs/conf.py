@@ -25,7 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",  # formulas without a network
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "**sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # backticks of docstrings: a link where there is something to link to
 suppress_warnings = ["config.cache"]
@@ -82,18 +82,22 @@ copyright = "the sparrot authors. BSD-3-Clause"
 
 _SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Warns|Other Parameters)$")
 _ENTRY = re.compile(r"^(\*{0,2}\w[\w, ]*) : (.*)$")
+_LONG_NAMES = re.compile(r"^(\w[\w, ]*,)\n(?=\w[\w, ]* : )", re.MULTILINE)
 
 
 def describe(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Entries of our docstrings say what a parameter is, not its type: `eps : how much ...`.
 
-    Numpydoc would take the first line of that for a type; so put it into the description.
+    Numpydoc would take the first line of that for a type; so put it into the description. Names may
+    take two lines.
     """
+    lines[:] = _LONG_NAMES.sub(r"\1 ", "\n".join(lines)).split("\n")
     section, out = "", []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if following and set(following) == {"-"}:
             section = line if _SECTION.match(line) else ""
-        entry = _ENTRY.match(line) if section in ("Parameters", "Attributes") else None
+        described = section in ("Parameters", "Attributes", "Raises", "Warns")
+        entry = _ENTRY.match(line) if described else None
         if entry:
             out += [entry[1], f"    {entry[2]}"]
         elif section == "Returns" and _continues(out, line):

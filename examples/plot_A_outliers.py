@@ -62,7 +62,9 @@ axes[0].legend()
 floor = graphs["min_neighbors=5"]
 distance = np.linalg.norm(X - X.mean(axis=0), axis=1)
 axes[1].scatter(distance, floor.row_eps / floor.eps, s=4)
-axes[1].set(xscale="log", yscale="symlog", xlabel="distance from the mean", ylabel="row_eps / eps")
+axes[1].set(xscale="log", xlabel="distance from the mean", ylabel="row_eps / eps")
+axes[1].set_yscale("symlog")
+axes[1].set_ylim(-0.5, 1e4)
 print(f"{(floor.row_eps > 0).sum()} of {len(X)} rows are at their floor")
 
 # %%
