@@ -77,6 +77,7 @@ def require_writable(
             f"must end in {', '.join(kinds)}, got {str(target)!r}{why and f', {why}'}",
             parameter=parameter,
             value=target,
+            remedy="name a figure by {plot}" if kind in FIGURES and ".npz" in kinds else "",
         )
     if kind in FORMATS:
         FORMATS[kind].require()

@@ -174,7 +174,8 @@ def features(
             AffinityWarning(
                 f"{source}: left out the column{'s' * several} {', '.join(map(repr, left_out))}, "
                 f"which {'are' if several else 'is'} not of numbers",
-                remedy=f"to color by it, give {{label={literal(repr(left_out[0]))}}}"
+                remedy=f"to color by {'one' if several else 'it'}, give "
+                f"{{label={literal(repr(left_out[0]))}}}"
                 if label is None
                 else "",
             )
@@ -187,7 +188,7 @@ def features(
                 "and was taken for a feature",
                 remedy=f"if it is a label, give {{label={literal(repr(name))}}}"
                 if label is None
-                else f"if it is, leave it out by {{without={literal(repr(name))}}}",
+                else f"if it is no feature, leave it out by {{without={literal(repr(name))}}}",
             )
         )
     return kept

@@ -65,7 +65,7 @@ def new_axes(ax: Any = None, n: int = 1, size: tuple[float, float] = (4.8, 3.8))
         return ax
     plt = load_extra("matplotlib.pyplot", "plot")
     with plt.rc_context(_STYLE):
-        _, axes = plt.subplots(1, n, figsize=(n * size[0], size[1]), layout="constrained")
+        _, axes = plt.subplots(1, n, figsize=(n * size[0], size[1]), layout="compressed")
     return axes
 
 

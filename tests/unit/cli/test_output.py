@@ -186,6 +186,7 @@ def test_complaints_come_before_the_work(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for target, complaint in (
         ("x.txt", "output must end in .npy, .npz"),
+        ("x.png", "must end in .*; name a figure by plot"),
         ("folder.csv", "is a folder"),
         ("file/x.csv", "is not a folder"),
     ):

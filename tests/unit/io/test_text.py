@@ -158,6 +158,8 @@ def test_columns_of_text_are_left_out_with_one_line_that_names_them(read):
     assert line.endswith(said)
     assert read(text, label="kind")[0] == X
     assert read(text, label="kind")[2] == []
+    (line,) = read("k,x,a,b\n" + "".join(f"r{k},{k}.5,u,v\n" for k in range(12)))[2]
+    assert line.endswith("'a', 'b', which are not of numbers; to color by one, give label='a'")
     with pytest.raises(InvalidInputError, match="must have columns of numbers after the first"):
         read("h,w\na,b\nc,d\n")
     with pytest.raises(InvalidInputError, match="'x' at row 2, column 0, 'h'"):
@@ -207,6 +209,8 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     pixels = "".join(f"{k % 3},{k % 4},{k % 2}\n" for k in range(20))
     assert read(f"a,b,c\n{pixels}")[2] == []  # as all others have
     assert "'class'" in read(f"a,b,class\n{pixels}")[2][0]
+    (line,) = read("x,a,year\n" + "".join(f"{k}.5,u,{k % 3}\n" for k in range(15)), label="a")[2]
+    assert line.endswith("if it is no feature, leave it out by without='year'")
 
 
 def test_labels_are_read_as_numbers_where_they_are(tmp_path):

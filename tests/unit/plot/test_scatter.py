@@ -52,6 +52,16 @@ def test_a_column_without_any_number_is_all_gray():
         assert np.allclose(ax.collections[0].get_facecolors(), to_rgba(MISSING), atol=0.01)
 
 
+@pytest.mark.parametrize("height", [0.3, 0.84, 0.88, 1.2])  # of a layout of width one
+def test_names_beside_a_layout_of_any_shape_are_inside_the_figure(height):
+    labels = np.array(["thrush", "robin"] * 30)
+    figure = sparrot.plot.embedding(Y / np.ptp(Y, axis=0) * [1, height], labels).figure
+    figure.canvas.draw()
+    inside = figure.get_tightbbox(figure.canvas.get_renderer())
+    width, top = figure.get_size_inches()
+    assert min(inside.x0, inside.y0, width - inside.x1, top - inside.y1) > 0
+
+
 def test_numbers_get_a_color_bar():
     ax = sparrot.plot.embedding(Y, values=Y[:, 0], name="x")
     assert np.allclose(ax.collections[0].get_array(), Y[:, 0])
