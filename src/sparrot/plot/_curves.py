@@ -208,8 +208,9 @@ def _neighbors(ax: Any, eps: list[float], quantiles: FloatArray) -> None:
     ax.plot(eps, median, color=PALETTE[0], label="median")
     ax.set_yscale("log")
     ticker = load_extra("matplotlib.ticker", "plot")
-    ax.yaxis.set_major_formatter(ticker.LogFormatter())  # 20 rather than 2 x 10^1
-    ax.yaxis.set_minor_formatter(ticker.LogFormatter())
+    ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter("{x:g}")  # 20 rather than 2 x 10^1
+    ax.yaxis.set_minor_formatter(ticker.NullFormatter())
     ax.set_ylabel("neighbors of a point")
     ax.legend(frameon=False)
 
