@@ -7,7 +7,7 @@ was stopped goes on where it was. Real data is read from the folder named by SPA
 
     python benchmarks/real_data.py                           # all units, into out/real_data_800
     python benchmarks/real_data.py --page docs/real_data.md  # and the tables of the page
-    python benchmarks/real_data.py --quick                   # two built-in sets, few points, a seed
+    python benchmarks/real_data.py --quick                   # the built-in sets, few points, a seed
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr, t as student
@@ -52,7 +52,8 @@ KEPT = 0.2  # of the reads of a cell that is thinned
 class Draw:
     """Points with their classes; which are noisy, if that differs; and what grows from where.
 
-    `lineages` has the rows of each, and a time for every point.
+    `lineages` has the rows of each, and a time for every point; it is followed in so many
+    `eigenvectors`.
     """
 
     X: np.ndarray
@@ -60,6 +61,7 @@ class Draw:
     noisy: np.ndarray | None = None
     start: int = 0
     lineages: dict[str, Any] | None = None
+    eigenvectors: int = 10
 
 
 def rows_of(labels: Any, rng: np.random.Generator, most: int) -> np.ndarray:
@@ -96,6 +98,22 @@ def digits(rng: np.random.Generator, most: int) -> Draw:
 def mixture(rng: np.random.Generator, most: int) -> Draw:
     made = sparrot.datasets.make_mixture(min(most // 3, 500), random_state=rng)
     return Draw(made.X, made.labels)
+
+
+def spiral(rng: np.random.Generator, most: int) -> Draw:
+    """Classes are arcs of equal angle; from its start the curve is followed both ways.
+
+    Noise has six peaks: the cuts between seven arcs are at all its strengths. The leading pair of
+    eigenvectors is a circle, and distances in more of them do not grow along it.
+    """
+    made = sparrot.datasets.make_spiral(most, random_state=rng)
+    labels = (7 * made.t / (2 * np.pi)).astype(int)
+    there = made.t <= np.pi
+    lineages = {
+        "one way": (np.flatnonzero(there), made.t),
+        "the other way": (np.flatnonzero(~there), 2 * np.pi - made.t),
+    }
+    return Draw(made.X, labels, lineages=lineages, eigenvectors=2)
 
 
 def images(name: str, rng: np.random.Generator, most: int, noise: float | None = None) -> Draw:
@@ -220,8 +238,9 @@ class Set:
 
 FEW, GENES, SCALED = "few dimensions", "genes", "standardized genes"
 THIN_GENES, THIN_SCALED, THIN_FEW = (f"thinned, {f}" for f in (GENES, SCALED, "50 components"))
-MADE, NOISY = "made, 250 dimensions", tuple(f"pixels, noise {s} in half" for s in (0.5, 1.0))
-FAMILIES = (FEW, GENES, SCALED, THIN_FEW, THIN_GENES, THIN_SCALED, *NOISY, MADE)
+NOISY = tuple(f"pixels, noise {s} in half" for s in (0.5, 1.0))
+MIXTURE, SPIRAL = (f"{made}, 250 dimensions" for made in ("mixture", "spiral"))
+FAMILIES = (FEW, GENES, SCALED, THIN_FEW, THIN_GENES, THIN_SCALED, *NOISY, MIXTURE, SPIRAL)
 
 
 def _cells(name: str, title: str, file: str, forms: str, thin: str = "") -> dict[str, Set]:
@@ -246,7 +265,8 @@ def _noisy(noise: float) -> Set:
 FOUR, THREE = "genes standardized 20 50", "genes standardized 50"
 SETS = {
     "digits": Set("digits", FEW, digits),
-    "mixture": Set("mixture", MADE, mixture),
+    "mixture": Set("mixture", MIXTURE, mixture),
+    "spiral": Set("spiral", SPIRAL, spiral),
     "mnist": Set("MNIST: 50 components", FEW, partial(images, "mnist.npz"), "mnist.npz"),
     "mnist_noise_0.5": _noisy(0.5),
     "mnist_noise_1.0": _noisy(1.0),
@@ -272,7 +292,7 @@ SETS = {
     **_cells("marrow", "marrow", "marrow_cd34.npz", FOUR, THREE),
     **_cells("root", "Arabidopsis root", "arabidopsis_root_10k.npz", THREE),
 }
-QUICK, QUICK_POINTS = ("digits", "mixture"), 150  # both are built in
+QUICK, QUICK_POINTS = ("digits", "mixture", "spiral"), 150  # all are built in
 
 
 # The graphs: from points to a symmetric matrix.
@@ -307,17 +327,26 @@ def gaussian(X: np.ndarray) -> csr_array:
 
 
 ROWS, FLOOR, THEIRS = "rows_15", "floor_5", "scanpy"
-GRAPHS: dict[str, tuple[str, Callable[[np.ndarray], csr_array]]] = {
+OF_QOT: dict[str, tuple[str, Callable[[np.ndarray], csr_array]]] = {
     "plain": ("eps 1", partial(qot, eps=1.0)),
+    "floor_3": ("eps 1, floor 3", partial(qot, eps=1.0, min_neighbors=3)),
     FLOOR: ("eps 1, floor 5", partial(qot, eps=1.0, min_neighbors=5)),
+    "floor_10": ("eps 1, floor 10", partial(qot, eps=1.0, min_neighbors=10)),
     "plain_15": ("perplexity 15", partial(qot, perplexity=15)),
+    "plain_30": ("perplexity 30", partial(qot, perplexity=30)),
     "floor_5_30": ("perplexity 30, floor 5", partial(qot, perplexity=30, min_neighbors=5)),
+    "rows_5": ("rows 5", partial(qot, n_neighbors=5)),
     ROWS: ("rows 15", partial(qot, n_neighbors=15)),
+    "rows_30": ("rows 30", partial(qot, n_neighbors=30)),
+}
+OTHERS: dict[str, tuple[str, Callable[[np.ndarray], csr_array]]] = {
     "eot": ("EOT 30", eot),
     "knn": ("k-NN 15", knn),
     THEIRS: ("scanpy 15", scanpy_graph),
     "gaussian": ("Gaussian 30", gaussian),
 }
+GRAPHS = OF_QOT | OTHERS
+KINDS = ("plain", FLOOR, "floor_5_30", ROWS, *OTHERS)  # of QOT the paper's, and our defaults
 
 
 # The tasks: from a graph, a draw and a seed to numbers.
@@ -406,13 +435,14 @@ def propagation(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
 
 
 def pseudotime(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
-    """Of each lineage: Spearman's correlation of time with the distance from the start cell.
+    """Of each lineage: Spearman's correlation of time with the distance from the start.
 
-    The distance is that of the ten leading eigenvectors, as in the paper.
+    The distance is that of the leading eigenvectors: of ten, as in the paper, but for the spiral.
     """
     if draw.lineages is None:
         return {}
-    Y = sparrot.eigenpairs(W, 11, components="each", random_state=seed, n_jobs=1).functions[:, 1:]
+    k = 1 + draw.eigenvectors
+    Y = sparrot.eigenpairs(W, k, components="each", random_state=seed, n_jobs=1).functions[:, 1:]
     far = np.square(Y - Y[draw.start]).sum(axis=1)
     found = {
         f"time_{name}": float(spearmanr(far[rows], at[rows]).statistic)
@@ -422,12 +452,18 @@ def pseudotime(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
 
 
 def links(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
-    """Shape of the graph; and which share of their weight noisy and clean points have to noisy."""
+    """Shape of the graph; and which share of their weight noisy and clean points have to noisy.
+
+    The second eigenvalue is that of the largest piece: of all pieces it is one.
+    """
     degrees = W.sum(axis=1)
+    pairs = sparrot.eigenpairs(W, 2, components="largest", random_state=seed, n_jobs=1)
     numbers = {
         "entries": W.nnz / len(draw.labels),
         "fewest": (degrees**2 / W.multiply(W).sum(axis=1)).min(),  # effective neighbors
         "pieces": connected_components(W, directed=False)[0],
+        "gap": 1 - pairs.values[1],
+        "on": 1 / (pairs.vectors[:, 1] ** 4).sum(),  # so many points the second vector lives
     }
     if draw.noisy is not None:
         to_noisy = (W @ draw.noisy.astype(float)) / degrees
@@ -518,10 +554,10 @@ def run(folder: Path, name: str, seed: int, most: int) -> None:
 
 def run_all(folder: Path, names: list[str], seeds: range, most: int, jobs: int) -> None:
     work = [(name, seed) for seed in seeds for name in names]
-    calls = (delayed(run)(folder, name, seed, most) for name, seed in work)
-    with tqdm(total=len(work), unit="draw") as bar:
-        for _ in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
-            bar.update()
+    with ProcessPoolExecutor(jobs) as pool:
+        draws = pool.map(partial(run, folder, most=most), *zip(*work, strict=True))
+        for _ in tqdm(draws, total=len(work), unit="draw"):
+            pass
 
 
 # The page: from stored numbers to tables.
@@ -534,7 +570,7 @@ TASKS = {
     "spreading_5": "5 % of labels, spreading (accuracy on the others)",
     "harmonic_1": "1 % of labels, harmonic extension (accuracy on the others)",
     "harmonic_5": "5 % of labels, harmonic extension (accuracy on the others)",
-    "time": "Pseudotime (Spearman, mean of three branches)",
+    "time": "Pseudotime (Spearman, mean over branches)",
 }
 LAYOUTS = {
     "tsne_labels": "t-SNE: points with the class of most of their 10 nearest",
@@ -542,7 +578,12 @@ LAYOUTS = {
     "umap_labels": "UMAP: points with the class of most of their 10 nearest",
     "umap_trust": "UMAP: trustworthiness (15 neighbors)",
 }
-FLOORED = ((FLOOR, "plain"), (ROWS, "plain_15"), (ROWS, FLOOR), (ROWS, "floor_5_30"))
+FLOORED = (
+    *((floor, "plain") for floor in ("floor_3", FLOOR, "floor_10")),
+    ("floor_5_30", "plain_30"),
+    *((rows, ROWS) for rows in ("rows_5", "rows_30")),
+    *((ROWS, other) for other in ("plain_15", FLOOR, "floor_5_30")),
+)
 SMALL = 0.01  # a difference that nobody would notice
 START, END = "<!-- tables -->", "<!-- end of tables -->"
 Units = dict[tuple[str, str], list[dict[str, Any]]]  # of a set and a graph, seed by seed
@@ -587,6 +628,10 @@ def graphs_with(units: Units, task: str) -> list[str]:
     return [
         g for g in GRAPHS if any(task in u for (_, h), of in units.items() if h == g for u in of)
     ]
+
+
+def only(units: Units, graphs: Iterable[str]) -> Units:
+    return {(name, graph): of for (name, graph), of in units.items() if graph in graphs}
 
 
 def differences(units: Units, names: list[str], pair: tuple[str, str], task: str) -> np.ndarray:
@@ -678,7 +723,8 @@ def form_table(units: Units, task: str) -> str:
 
 def resolution_table(units: Units) -> str:
     """Leiden's mean score at each resolution, over the sets of real data, and the best of each."""
-    names = [n for n in sets_with(units, "leiden") if SETS[n].family not in (MADE, *NOISY)]
+    made = (MIXTURE, SPIRAL, *NOISY)
+    names = [n for n in sets_with(units, "leiden") if SETS[n].family not in made]
     keys = [*(f"leiden_{r}" for r in RESOLUTIONS), "leiden_best"]
     rows = [
         [
@@ -704,6 +750,15 @@ def typical(key: str, form: str, units: list[dict[str, Any]]) -> str:
     return format(float(np.median(values)), form) if values else "failed"
 
 
+def weakest(key: str, form: str, units: list[dict[str, Any]]) -> str:
+    """Of the draw with the smallest gap, that and the points on which its vector lives."""
+    found = [unit for unit in units if key in unit]
+    if not found:
+        return "failed"
+    unit = min(found, key=lambda unit: unit[key])
+    return f"{unit[key]:{form}} on {unit['on']:.0f}"
+
+
 NUMBERS = {
     "Share of their weight that noisy points have to noisy ones (half of the points; median)": (
         "noisy_to_noisy",
@@ -714,6 +769,11 @@ NUMBERS = {
     "Clusters that Leiden finds at resolution 1 (median)": ("clusters", typical, ".0f"),
     "Best resolution of Leiden (median)": ("resolution", typical, "g"),
     "Connected pieces (fewest to most)": ("pieces", span, ".0f"),
+    "One less the second eigenvalue in the largest piece, on so many points (smallest)": (
+        "gap",
+        weakest,
+        ".4f",
+    ),
     "Fewest effective neighbors of a row (median)": ("fewest", typical, ".1f"),
     "Neighbors of a row, on average (median)": ("entries", typical, ".0f"),
     "Seconds for the graph, on one busy core (median)": ("seconds", typical, ".2f"),
@@ -727,6 +787,31 @@ def number_table(units: Units, key: str, cell: Callable[..., str], form: str) ->
         for name in sets_with(units, key)
     ]
     return table("", [title for title, _ in GRAPHS.values()], rows)
+
+
+THREAD, FEW_POINTS = 1e-3, 0.01  # a gap, and a share of the points, that make a thread
+
+
+def whole_table(units: Units) -> str:
+    """In how many draws the graph is in pieces, and in how many its largest one hardly is one."""
+    rows = []
+    for graph, (title, _) in GRAPHS.items():
+        draws = [unit for (_, g), of in units.items() if g == graph for unit in of if "gap" in unit]
+        few = [unit for unit in draws if unit["on"] < FEW_POINTS * unit["points"]]
+        counts = (
+            len(draws),
+            sum(unit["pieces"] > 1 for unit in draws),
+            len(few),
+            sum(unit["gap"] < THREAD for unit in few),
+        )
+        rows.append([title, *map(str, counts)])
+    heads = (
+        "draws",
+        "in pieces",
+        "second vector of the largest on fewer than 1 % of the points",
+        "of these by a thread, with a gap below 0.001",
+    )
+    return table("", heads, rows)
 
 
 def drawn(units: Units) -> str:
@@ -743,22 +828,31 @@ def tables(units: Units) -> str:
     """First differences by kind of data, then every score, then what graphs are like."""
     tasks = {task: title for task, title in (TASKS | LAYOUTS).items() if sets_with(units, task)}
     parts = ["## Differences by kind of data\n", drawn(units)]
+    kinds, scales = only(units, KINDS), only(units, OF_QOT)
+    others = only(units, (ROWS, *OTHERS))
     for task, title in tasks.items():
-        parts += [f"### {title}\n", family_table(units, task, ROWS)]
+        parts.append(f"### {title}\n")
+        if task in LAYOUTS:
+            parts.append(family_table(kinds, task, ROWS))
+        else:
+            parts += [family_table(others, task, ROWS), family_table(scales, task, ROWS)]
     if any((f"{name}_genes", ROWS) in units for name in COUNTED):
         parts.append("## Forms of the cells, means over PBMC 3k, purified blood and marrow\n")
         for task in ("spectral", "leiden", "leiden_best", "spreading_1", "spreading_5"):
-            parts += [f"### {TASKS[task]}, by form\n", form_table(units, task)]
+            parts += [f"### {TASKS[task]}, by form\n", form_table(kinds, task)]
     parts.append("## A floor, a scale, a resolution\n")
     parts += ["Over all sets:\n", floor_table(units, tasks)]
     parts += ["### Leiden at each resolution, means over real sets\n", resolution_table(units)]
     parts.append("## Every score\n")
     for task, title in tasks.items():
-        parts += [f"### {title}, all sets\n", score_table(units, task)]
+        parts += [f"### {title}, all sets\n", score_table(kinds, task)]
     for branch in ("Ery", "Mono", "DC"):
         if sets_with(units, f"time_{branch}"):
-            parts += [f"### Pseudotime along {branch}\n", score_table(units, f"time_{branch}")]
-    parts.append("## What the graphs are like\n")
+            parts += [f"### Pseudotime along {branch}\n", score_table(kinds, f"time_{branch}")]
+    parts.append("## Every score of QOT graphs\n")
+    for task in (task for task in TASKS if task in tasks):
+        parts += [f"### {TASKS[task]}, all floors and scales\n", score_table(scales, task)]
+    parts += ["## What the graphs are like\n", "### Pieces, and threads\n", whole_table(units)]
     for title, (key, cell, form) in NUMBERS.items():
         if sets_with(units, key):
             parts += [f"### {title}\n", number_table(units, key, cell, form)]
@@ -782,7 +876,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="draws of each set")
     parser.add_argument("--jobs", type=int, default=2, help="processes; 0 for the page alone")
     parser.add_argument("--page", type=Path, help="write the tables into this page")
-    parser.add_argument("--quick", action="store_true", help="two built-in sets, few points")
+    parser.add_argument("--quick", action="store_true", help="the built-in sets, few points")
     options = parser.parse_args()
     names, seeds, most = options.sets, range(options.seeds), options.points
     if options.quick:
