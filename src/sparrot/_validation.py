@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
-from sparrot._types import FloatArray, PointArray
+from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.engine import is_dask_array, require_memory
 from sparrot.errors import (
     InvalidInputError,
@@ -572,6 +572,19 @@ def as_count(value: Any, name: str, most: int | None = None) -> int:
             f"must be an integer from 1 {end}, got {value!r}", parameter=name, value=value
         )
     return int(value)
+
+
+def as_indices(indices: Any, n: int, name: str) -> IntArray:
+    """Indices of points, counted from zero, as an array; one index is an array of one."""
+    given = np.atleast_1d(np.asarray(indices))
+    fits = given.ndim == 1 and given.size and given.dtype.kind in "iu"
+    if not fits or given.min() < 0 or given.max() >= n:
+        raise InvalidInputError(
+            f"must be an index or a list of indices from 0 to {n - 1}, got {indices!r}",
+            parameter=name,
+            value=indices,
+        )
+    return given.astype(np.intp)
 
 
 def as_flag(value: Any, name: str) -> bool:

@@ -1,9 +1,11 @@
-"""Hostile arguments for every public function: what is tried, by the kind of each argument.
+"""Hostile arguments for every public function and method: what is tried, by the kind of each.
 
 A public function is here by construction: `KINDS` must know the kind of each of its arguments by
-name, and `GOOD` a value for those that it needs. A case puts one hostile value in the place of one
-argument. It must end in a result without NaN or in an error of sparrot, of one line; in no other
-error, in no warning but `AffinityWarning`, and with the argument as it was.
+name, and `GOOD` a value for those that it needs. So is each method of a public class: of an
+estimator that was fitted to good points, or of what `GOOD` has for the name of the class. A case
+puts one hostile value in the place of one argument. It must end in a result without NaN or in an
+error of sparrot, of one line; in no other error, in no warning but `AffinityWarning`, and with the
+argument as it was.
 """
 
 from __future__ import annotations
@@ -71,6 +73,60 @@ def public_functions() -> dict[str, Callable[..., Any]]:
             ):
                 found[f"{room}.{name}" if room else name] = value
     return found
+
+
+@cache
+def public_methods() -> dict[str, tuple[str, str]]:
+    """Methods of classes that users have: the name of the class, and that of the method.
+
+    What estimators inherit from scikit-learn is not ours, but where it calls their `fit`.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for owner, own in _public_classes().items():
+        for name, method in inspect.getmembers(own, inspect.isfunction):
+            ours = method.__module__.startswith("sparrot.") or name.startswith("fit_")
+            if ours and not name.startswith("_"):
+                found[f"{owner}.{name}"] = owner, name
+    return found
+
+
+def _public_classes() -> dict[str, type]:
+    """Those of `public_functions`, and what functions return; errors have no methods to call."""
+    found = {name: own for name, own in public_functions().items() if inspect.isclass(own)}
+    for room in ("", *ROOMS):
+        module = getattr(sparrot, room) if room else sparrot
+        for name in getattr(module, "__all__", ()):
+            own = getattr(module, name)
+            is_error = inspect.isclass(own) and issubclass(own, Exception)
+            if inspect.isclass(own) and not is_error and own not in found.values():
+                found[f"{room}.{name}" if room else name] = own
+    return found
+
+
+def parameters_of(name: str) -> list[inspect.Parameter]:
+    """Those of a public function, or of a method but for `self`."""
+    if name in public_methods():
+        owner, method = public_methods()[name]
+        return [*inspect.signature(getattr(_public_classes()[owner], method)).parameters.values()][
+            1:
+        ]
+    return [*inspect.signature(public_functions()[name]).parameters.values()]
+
+
+def _called(name: str) -> Callable[..., Any]:
+    """A public function, or a method of a copy of what it belongs to, for it may change it."""
+    if name not in public_methods():
+        return public_functions()[name]
+    owner, method = public_methods()[name]
+    own = _fitted(owner) if owner in public_functions() else GOOD[owner]()
+    return getattr(copy.deepcopy(own), method)
+
+
+@cache
+def _fitted(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return public_functions()[name](**needed(name)).fit(X)
 
 
 @cache
@@ -192,6 +248,9 @@ GOOD: dict[str, Callable[[], Any]] = {
     "label": lambda: "kind",
     "load.path": saved_affinity,
     "save.path": lambda: folder() / "saved.npz",
+    "Affinity": good_affinity,
+    "datasets.Cells": lambda: sparrot.datasets.Cells(csr_array(X), np.arange(3), LABELS),
+    "rows": lambda: np.array([0, 2]),
     "write_report.path": lambda: folder() / "report.html",
 }
 # Arguments that make a call fast, where their own default would be slow or unfit for few points.
@@ -224,7 +283,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "vector": (
         "a", "b", "mu", "nu", "weights", "potential", "r", "g", "x", "y", "u", "values", "known",
-        "batches", "labels", "others", "sources", "targets", "eps_grid", "min_neighbors",
+        "batches", "labels", "others", "sources", "targets", "eps_grid", "min_neighbors", "rows",
     ),
     "number": (
         "eps", "perplexity", "tol", "bandwidth", "decay", "q", "alpha", "drop", "span", "level",
@@ -250,14 +309,14 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "distances", "engine", "out",
     ),
     # What is passed on to another library: keywords, and what Matplotlib draws with.
-    "free": ("arguments", "options", "ax", "axes", "size", "style", "name"),
+    "free": ("arguments", "kwargs", "options", "ax", "axes", "size", "style", "name"),
 }
 # fmt: on
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
 
 _NAN, _INF = X.copy(), X.copy()
 _NAN[3, 1], _INF[3, 1] = np.nan, np.inf
-_SPARSE_NAN = csr_array(np.where(np.abs(_NAN) > 0.5, _NAN, 0))
+_SPARSE_NAN = csr_array(np.where(np.abs(_NAN) <= 0.5, 0, _NAN))
 HOSTILE: dict[str, dict[str, Callable[[], Any]]] = {
     "matrix": {
         "None": lambda: None,
@@ -425,10 +484,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def needed(name: str) -> dict[str, Any]:
     """Good values of the arguments that a function needs, and of those that make it fast."""
-    function = public_functions()[name]
     short = name.rpartition(".")[2]
     arguments = dict(SMALL.get(name, {}))
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters_of(name):
         variable = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         if parameter.default is parameter.empty and not variable:
             key = f"{short}.{parameter.name}"
@@ -438,16 +496,13 @@ def needed(name: str) -> dict[str, Any]:
 
 def arguments_of(name: str) -> dict[str, str]:
     """The arguments of a function that hostile values are tried for, and the kind of each."""
-    function = public_functions()[name]
-    kinds = {p: KINDS[p] for p in inspect.signature(function).parameters}
-    if hasattr(function, "fit"):
-        kinds["X"] = "matrix"
+    kinds = {parameter.name: KINDS[parameter.name] for parameter in parameters_of(name)}
     return {parameter: kind for parameter, kind in kinds.items() if kind != "free"}
 
 
 def all_cases() -> Iterator[tuple[str, str, str]]:
     """Every function, argument and hostile value."""
-    for name in public_functions():
+    for name in (*public_functions(), *public_methods()):
         if name not in EXEMPT:
             for parameter, kind in arguments_of(name).items():
                 for value in HOSTILE[kind]:
@@ -456,11 +511,9 @@ def all_cases() -> Iterator[tuple[str, str, str]]:
 
 def call(name: str, arguments: dict[str, Any]) -> Any:
     """Call a function, or fit an estimator; generators are run to their end."""
-    function = public_functions()[name]
-    if hasattr(function, "fit"):
-        points = arguments.pop("X", X)
-        return function(**arguments).fit(points)
-    result = function(**arguments)
+    result = _called(name)(**arguments)
+    if name in _public_classes():
+        return result.fit(X)
     return list(result) if inspect.isgenerator(result) else result
 
 

@@ -1,4 +1,4 @@
-"""Hostile arguments for every public function; `make fuzz` tries all that are in the table."""
+"""Hostile arguments for every public function and method; `make fuzz` tries the whole table."""
 
 import inspect
 
@@ -10,19 +10,20 @@ from hostile import inputs
 
 CASES = list(inputs.all_cases())
 PART = 7  # of the table in each run of the tests, so that every value meets many functions
-NAMES = sorted(set(inputs.public_functions()) - set(inputs.EXEMPT))
+EVERY = sorted([*inputs.public_functions(), *inputs.public_methods()])
+NAMES = sorted(set(EVERY) - set(inputs.EXEMPT))
 
 
-@pytest.mark.parametrize("name", sorted(inputs.public_functions()))
-def test_every_argument_of_every_public_function_has_its_kind(name):
-    arguments = inspect.signature(inputs.public_functions()[name]).parameters
+@pytest.mark.parametrize("name", EVERY)
+def test_every_argument_of_every_public_function_and_method_has_its_kind(name):
+    arguments = [parameter.name for parameter in inputs.parameters_of(name)]
     unknown = [] if name in inputs.EXEMPT else [p for p in arguments if p not in inputs.KINDS]
     assert not unknown, f"add {unknown} of {name} to tests/hostile/inputs.py"
 
 
 def test_nothing_is_free_but_keywords_of_others_and_what_matplotlib_draws_with():
     for name in NAMES:
-        for parameter in inspect.signature(inputs.public_functions()[name]).parameters.values():
+        for parameter in inputs.parameters_of(name):
             if inputs.KINDS[parameter.name] == "free":
                 assert parameter.kind is parameter.VAR_KEYWORD or name.startswith("plot."), name
 
@@ -44,6 +45,24 @@ def test_a_new_function_without_a_row_is_found(monkeypatch):
     found = inputs.public_functions.__wrapped__()
     assert "spectral.transmogrify" in found
     assert "tiger" not in inputs.KINDS
+
+
+def test_a_new_method_without_a_row_is_found(monkeypatch):
+    def pounce(self, tiger):
+        """A method that nobody has told the table of."""
+
+    pounce.__module__ = "sparrot.affinity._transport"
+    monkeypatch.setattr(sparrot.QOT, "pounce", pounce, raising=False)
+    assert inputs.public_methods.__wrapped__()["QOT.pounce"] == ("QOT", "pounce")
+
+
+def test_the_table_has_all_that_estimators_do_and_the_check_of_a_result():
+    estimators = {name for name, f in inputs.public_functions().items() if inspect.isclass(f)}
+    assert len(estimators) >= 12
+    for name in estimators:
+        use = "predict" if name == "SpectralClustering" else "transform"
+        assert {f"{name}.fit", f"{name}.{use}", f"{name}.fit_{use}"} <= set(NAMES)
+    assert "Affinity.check" in NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)

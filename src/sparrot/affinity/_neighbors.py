@@ -332,7 +332,7 @@ class KNeighborsTransformer(neighbors.KNeighborsTransformer):  # type: ignore[mi
         k = self.n_neighbors + (self.mode == "distance")
         if not np.array_equal(new, Y):
             if self._fit_method != "brute":  # a tree: points have few coordinates
-                return super().transform(X)
+                return super().transform(new if issparse(X) else X)
             return self._graph(*nearest_of_new(new, Y, k, self.effective_metric_, self.n_jobs))
         own, zero = np.arange(len(Y), dtype=np.int32)[:, None], np.zeros((len(Y), 1))
         if k == 1:

@@ -212,6 +212,10 @@ class Cost(ABC):
         share = carried[n_few - 1]
         return f"{n_few} of {self.n} points ({row} {named}) {make} up {share:.0%} of the mean cost"
 
+    def first_equal(self) -> IntArray | None:
+        """For each point the first that equals it; None if all differ, or are not looked at."""
+        return None
+
     def duplicates(self) -> str:
         """How many points equal an earlier one, in words; "" if none do, or points are not known.
 

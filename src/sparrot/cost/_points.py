@@ -214,6 +214,26 @@ class PointCost(Cost):
         """Squared distances from the center, as shares of their sum."""
         return self.shift / self.shift.sum()
 
+    def first_equal(self) -> IntArray | None:
+        """For each point the first that equals it; None if all differ, or are in a file.
+
+        Only points as far from the center as another one, to the last bit, are compared.
+
+        Examples
+        --------
+        >>> PointCost(np.array([[0.0], [1.0], [0.0], [0.0]])).first_equal()
+        array([0, 1, 0, 0])
+        """
+        order = np.argsort(self.shift, kind="stable")
+        tied = np.diff(self.shift[order]) == 0
+        if is_mapped(self._X) or not tied.any():
+            return None
+        some = np.sort(order[np.append(tied, False) | np.append(False, tied)])
+        _, index, of = np.unique(self._X[some], axis=0, return_index=True, return_inverse=True)
+        first = np.arange(self.n)
+        first[some] = some[index[of.ravel()]]  # NumPy 2.0 gives it another shape
+        return first
+
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit and about the same center."""
         part = object.__new__(type(self))

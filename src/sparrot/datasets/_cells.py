@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, vstack
 
 from sparrot._files import whole_file
 from sparrot._types import FloatArray, IntArray
-from sparrot._validation import as_generator
+from sparrot._validation import as_count, as_generator, as_indices
 from sparrot.errors import InvalidInputError, MissingDataError
 from sparrot.io import open_hdf5, open_npz, read_anndata, read_csr
 
@@ -53,6 +53,7 @@ class Cells:
 
     def take(self, rows: IntArray) -> Cells:
         """Some of the cells."""
+        rows = as_indices(rows, self.X.shape[0], "rows")
         return Cells(
             csr_array(self.X[rows]),
             self.genes,
@@ -64,7 +65,7 @@ class Cells:
 
     def sample(self, n: int, random_state: int | np.random.Generator | None = 0) -> Cells:
         """A random choice of n cells, in their order; all of them if there are no more than n."""
-        if n >= self.X.shape[0]:
+        if as_count(n, "n") >= self.X.shape[0]:
             return self
         rng = as_generator(random_state)
         return self.take(np.sort(rng.choice(self.X.shape[0], n, replace=False)))

@@ -41,7 +41,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sparrot._types import BoolArray, FloatArray, IntArray, PointArray
-from sparrot._validation import as_affinity, as_choice, as_positive
+from sparrot._validation import as_affinity, as_choice, as_indices, as_positive
 from sparrot.errors import InvalidInputError
 from sparrot.geometry._local import as_points_of
 from sparrot.spectral import grounded_solver, heat_operator, laplacian, random_walk
@@ -89,7 +89,7 @@ def geodesic_distances(
     method = as_choice(method, "method", ("heat", "varadhan", "graph"))
     W = csr_array(as_affinity(W))
     n = W.shape[0]
-    chosen = _as_indices(sources, n, "sources")
+    chosen = as_indices(sources, n, "sources")
     points = None if X is None else as_points_of(X, n)
     if t is not None:
         t = as_positive(t, "t", "it counts steps of the walk; None has it chosen")
@@ -172,23 +172,10 @@ def commute_times(W: Any, sources: Any, *, targets: Any = None) -> FloatArray:
     return _shaped_as(sources, times)
 
 
-def _as_indices(indices: Any, n: int, name: str) -> IntArray:
-    """Indices of points, counted from zero, as an array; one index is an array of one."""
-    given = np.atleast_1d(np.asarray(indices))
-    fits = given.ndim == 1 and given.size and given.dtype.kind in "iu"
-    if not fits or given.min() < 0 or given.max() >= n:
-        raise InvalidInputError(
-            f"must be an index or a list of indices from 0 to {n - 1}, got {indices!r}",
-            parameter=name,
-            value=indices,
-        )
-    return given.astype(np.intp)
-
-
 def _ends(sources: Any, targets: Any, n: int) -> tuple[IntArray, IntArray]:
     """Where distances begin and end."""
-    ends = np.arange(n) if targets is None else _as_indices(targets, n, "targets")
-    return _as_indices(sources, n, "sources"), ends
+    ends = np.arange(n) if targets is None else as_indices(targets, n, "targets")
+    return as_indices(sources, n, "sources"), ends
 
 
 def _shaped_as(sources: Any, distances: FloatArray) -> FloatArray:

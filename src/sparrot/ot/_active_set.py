@@ -20,7 +20,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -37,12 +37,16 @@ from sparrot.ot._floor import (
 )
 from sparrot.ot._newton import MAX_STEPS, ON_THE_WAY, ROUNDED, NewtonResult, newton
 from sparrot.ot._problem import (
+    AnyProblem,
     Certificate,
     Method,
     Options,
     PowerRegularizer,
+    Problem,
+    QuadraticRegularizer,
     Solution,
     SparseProblem,
+    compressed,
     marginal_error,
 )
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
@@ -67,6 +71,10 @@ _LESS_RAISED = 2.0  # divides such a mass from one part to the next
 _PART_STEPS = 200  # Newton steps for a part, at most
 _SAME_EPS = 2  # divides the slack where only the floor is new: most rows move less
 _WARM_ROWS = 64  # that judge a warm start
+
+_MANY_COPIES = 10.0  # of a point, on average, from which on equal points have one row
+_COPIED_ROWS = 512  # at a time
+ENTRY_BYTES = 20  # of a matrix that is copied, and looked at once
 
 _PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
 _LONG = 10.0  # seconds that are worth a line in the log
@@ -273,6 +281,106 @@ class ActiveSet(SpatialMethod):
         return guess
 
 
+class EqualPoints(Method[PowerRegularizer]):
+    r"""The active set of QOT for points of which many are equal: one row stands for all of these.
+
+    The solution is unique, and does not change where equal points are exchanged: they have the same
+    potential and the same row. With :math:`w_i` copies of the i-th point, u is optimal exactly when
+
+    .. math:: (w_i - 1) [2 u_i]_+ + \sum_{j \ne i} w_j [u_i + u_j - C_{ij}]_+ = \varepsilon
+
+    (:math:`w_i` in the place of :math:`w_i - 1` if points may have affinity to themselves).
+
+    Parameters
+    ----------
+    problem, options, run : as for every method.
+    first : for each point the first that equals it.
+    """
+
+    name = ActiveSet.name
+    solves = PowerRegularizer
+
+    def __init__(self, problem: Problem[Any], options: Options, run: Run, first: IntArray) -> None:
+        super().__init__(problem, options, run)
+        index, self._of, counts = np.unique(first, return_inverse=True, return_counts=True)
+        self._index, self._counts = index, counts
+        self._members = np.argsort(self._of, kind="stable").astype(np.int32)
+        most = int(counts.max())
+        if 2 * most > problem.n:  # the others have too little mass: all of these are neighbors
+            self._require_memory(most * (most - problem.hollow))
+        cost, weights = problem.cost.take(index), counts.astype(np.float64)
+        distinct = replace(problem, cost=cost, weights=weights, copies=True)
+        self._method = ActiveSet(distinct, options, run)
+
+    def solve(
+        self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
+    ) -> Solution:
+        """Solve for the distinct points, and copy their potentials and rows."""
+        found = self._method.solve(eps, None if start is None else start[self._index], tol)
+        plan, problem = self._copied(found.plan), self._problem.at(eps)
+        certificate = replace(
+            found.certificate,
+            marginal_error=marginal_error(plan),
+            pairs_checked=problem.n_pairs if found.certificate.exact else 0,
+        )
+        return replace(
+            found,
+            problem=problem,
+            u=found.u[self._of],
+            plan=plan,
+            certificate=certificate,
+            converged=found.converged and certificate.marginal_error <= tol,
+        )
+
+    def _copied(self, plan: csr_array) -> csr_array:
+        """The plan of all points: each row as often, and each of its entries between as many."""
+        w, n, hollow = self._counts, self._problem.n, self._problem.hollow
+        row = np.repeat(np.arange(len(w)), np.diff(plan.indptr))
+        density = plan.data / (w[row] * (w[plan.indices] - (hollow & (plan.indices == row))))
+        # First the columns: those of an entry are the members of its group.
+        each = w[plan.indices]
+        starts = (np.cumsum(w) - w)[plan.indices] - (np.cumsum(each) - each)
+        columns = self._members[np.arange(each.sum()) + np.repeat(starts, each)]
+        counts = np.bincount(row, each, len(w)).astype(np.int64)
+        wide = compressed(counts, columns, np.repeat(density, each), n)
+        wide.sort_indices()
+        # Then the rows, of which those of groups with affinity to themselves lose the diagonal.
+        loops = np.bincount(row[plan.indices == row], minlength=len(w)) > 0
+        counts = (counts - (hollow & loops))[self._of]
+        self._require_memory(int(counts.sum()))
+        ends = np.cumsum(counts)
+        indices, data = np.empty(ends[-1], np.int32), np.empty(ends[-1])
+        for start in range(0, n, _COPIED_ROWS):
+            some = wide[self._of[start : start + _COPIED_ROWS]]
+            own = np.repeat(np.arange(start, start + some.shape[0]), np.diff(some.indptr))
+            kept = some.indices != own if hollow else slice(None)
+            place = slice(ends[start] - counts[start], ends[start + some.shape[0] - 1])
+            indices[place], data[place] = some.indices[kept], some.data[kept]
+        return compressed(counts, indices, data, n)
+
+    def _require_memory(self, n_entries: int) -> None:
+        n, most = self._problem.n, int(self._counts.max())
+        self._run.require_memory(
+            n_entries * ENTRY_BYTES,
+            what=f"an affinity of {n:,} points, of which {most:,} are equal and neighbors of each "
+            f"other, has {n_entries:,} entries and",
+            remedy="drop duplicates, and pass their numbers as {weights} with {hollow=False}",
+        )
+
+
+def many_equal(problem: AnyProblem, options: Options) -> IntArray | None:
+    """For each point the first that equals it; None unless `EqualPoints` is the faster method.
+
+    It is where points have many copies on average.
+    """
+    plain = problem.floor is None and problem.weights is None and options.checkpoint is None
+    is_qot = isinstance(problem.regularizer, QuadraticRegularizer)
+    first = problem.cost.first_equal() if plain and is_qot else None
+    if first is None or np.square(np.bincount(first)).sum() <= _MANY_COPIES * problem.n:
+        return None
+    return first
+
+
 class Ceilings:
     """Ceilings on the potentials and the support that they span, kept from solve to solve.
 
@@ -293,7 +401,8 @@ class Ceilings:
     ) -> None:
         self._cost = problem.cost
         self._run = run
-        self._hollow = problem.hollow
+        own = problem.loops  # candidates at any ceiling
+        self._loops = Pairs(own, own, self._cost.diagonal()[own])
         self._keep = keep
         self._find_pairs = partial(screen, self._cost, run=run) if pool is None else pool.screen
         self._c_transform = (
@@ -302,7 +411,7 @@ class Ceilings:
         self._r = np.full(self._cost.n, -np.inf)
         self._e, self._eps = np.zeros(self._cost.n), 0.0
         self._error = np.inf
-        self._pairs = self._loops()
+        self._pairs = self._loops
         self._support: Support | None = None
 
     def solve(self, problem: SparseProblem, guess: Guess, tol: float, budget: Budget) -> Solution:
@@ -399,10 +508,11 @@ class Ceilings:
         # A ghost that took all the mass of its row would let it out by a tenth of its slack.
         if problem.floor is not None:
             return SparseFloorDual(self._support, self._r, 10 / slack, problem, self._e, self._run)
-        stiffness = 10 * problem.regularizer.mass / slack
-        return SparseDual(
-            self._support, self._r, stiffness, problem.regularizer, self._run, problem.weights
-        )
+        g, weights, itself = problem.regularizer, problem.weights, None
+        if problem.copies and problem.hollow:
+            itself = np.bincount(problem.loops, minlength=problem.n).astype(np.float64)
+        stiffness = 10 * g.mass / slack
+        return SparseDual(self._support, self._r, stiffness, g, self._run, weights, itself)
 
     def _reporter(self, budget: Budget) -> Callable[[int, float], None]:
         """Tells of the progress of Newton, whose steps are counted from those before it on."""
@@ -449,7 +559,7 @@ class Ceilings:
             return
         self._support = None
         if 2 * len(rising) > n:
-            kept, rows = self._loops(), None
+            kept, rows = self._loops, None
         else:
             risen = np.zeros(n, bool)
             risen[rising] = True
@@ -472,11 +582,6 @@ class Ceilings:
         self._pairs = Pairs.join([kept, *found])
         self._r = r
 
-    def _loops(self) -> Pairs:
-        """Without the hollow constraint every point is a candidate for itself, at any ceiling."""
-        own = np.arange(0 if self._hollow else self._cost.n, dtype=np.int32)
-        return Pairs(own, own, self._cost.diagonal()[: len(own)])
-
 
 def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) -> Guess:
     """Solve ever larger random parts; each gives every point its c-transform, the last the guess.
@@ -485,9 +590,12 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
     """
     n, cost = problem.n, problem.cost
     mass = problem.regularizer.mass
-    order = np.random.default_rng(0).permutation(n)
-    sizes = part_sizes(n, _DENSE, largest)
-    reference = _first_part(problem, _some(order, sizes[0]), run)
+    every: IntArray = np.arange(n, dtype=np.int32)
+    if problem.copies and problem.weights is not None:
+        every = np.repeat(every, problem.weights.astype(np.int64))
+    order = every[np.random.default_rng(0).permutation(len(every))]
+    sizes = part_sizes(len(every), _DENSE, largest)
+    reference = _first_part(problem, np.sort(order[: sizes[0]]), run)
 
     def report(done: int, total: int) -> None:
         run.report("extending", n, done, total)
@@ -496,9 +604,11 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
     u, k, spread = rough_c_transform(cost, reference, run)
     for size in sizes[1:]:
         slack = _uncertainty(k, reference.problem.regularizer, spread)
-        index = _some(order, size)
+        index, counts = np.unique(order[:size], return_counts=True)
         guess = Guess(u[index], slack[index], float(k.mean()) * size / reference.problem.n)
         part = problem.part(index)
+        if problem.copies:
+            part = replace(part, weights=counts.astype(np.float64), copies=True)
         least = reference.problem.regularizer.mass / _LESS_RAISED
         part = part.with_mass(max(least, mass * part.total / problem.total))
         found = Ceilings(part, run).solve(part, guess, ON_THE_WAY, Budget(_PART_STEPS))
@@ -565,11 +675,6 @@ def part_sizes(n: int, enough: int, largest: float = np.inf) -> list[int]:
     while sizes[0] > enough:
         sizes.insert(0, -(-sizes[0] // _RATIO))
     return [size for size in sizes if size <= max(largest, sizes[0])]
-
-
-def _some(order: IntArray, size: int) -> IntArray:
-    """The first points of an order, ascending."""
-    return np.sort(order[:size]).astype(np.int32)
 
 
 def _first_part(problem: SparseProblem, index: IntArray, run: Run) -> Reference:

@@ -92,7 +92,7 @@ def c_transform(
         (problem.weights if floor is None else e,),
     )
     of_rows = (None, None) if e is None or floor is None else (floor[rows], e[rows])
-    candidates = partial(_candidates, hollow=problem.hollow)
+    candidates = partial(_candidates, hollow=problem.hollow, copies=problem.copies)
     v, counts = np.empty(len(rows)), np.zeros(len(rows), np.int64)
     left = Side(cost, rows, rows, near, rounded_up(cost, near, rows), of_rows)
     todo, step = np.arange(len(rows)), g.score(g.mass)
@@ -148,18 +148,22 @@ class Candidates:
         return Candidates(i, cost, u, number).at(np.argsort(i, kind="stable"))
 
 
-def _candidates(left: Side, right: Side, hollow: bool) -> Candidates:
-    """The pairs with `near_i + u_j > C_ij`."""
+def _candidates(left: Side, right: Side, hollow: bool, copies: bool) -> Candidates:
+    """The pairs with `near_i + u_j > C_ij`; a point is one less of its own copies, if hollow."""
     i, j = joined(list(hits(left, right)))
+    number = right.values[0]
     if hollow:
         others = left.names[i] != right.names[j]
+        others |= number[j] > 1 if copies else False
         i, j = i[others], j[others]
     C = left.cost.pairs(left.rows[i], j, right.cost)
-    u, number = right.ceiling[j], right.values[0]  # type: ignore[index]
+    u, number = right.ceiling[j], None if number is None else number[j]  # type: ignore[index]
+    if hollow and copies:
+        number -= left.names[i] == right.names[j]
     # Rounding in float32 must not decide on what is summed, nor tiles on the order.
     places = np.flatnonzero(left.ceiling[i] + u > C)  # type: ignore[index]
     places = places[np.argsort(i[places], kind="stable")]
-    return Candidates(i, C, u, None if number is None else number[j]).at(places)
+    return Candidates(i, C, u, number).at(places)
 
 
 def _over_candidates(

@@ -14,7 +14,9 @@ Points with weights :math:`w_i` have
 
 .. math:: \Phi(u) = \tfrac12 \sum_{ij} w_i w_j\, G(s_{ij}) - m \sum_i w_i u_i,
 
-:math:`F_i = w_i (\sum_j w_j\, g(s_{ij}) - m)` and :math:`A_{ij} = w_i w_j\, g'(s_{ij})`.
+:math:`F_i = w_i (\sum_j w_j\, g(s_{ij}) - m)` and :math:`A_{ij} = w_i w_j\, g'(s_{ij})`. Where
+weights count copies of points that have no affinity to themselves, :math:`w_i (w_i - 1)` takes the
+place of :math:`w_i^2`.
 """
 
 from __future__ import annotations
@@ -158,12 +160,15 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         regularizer: PowerRegularizer,
         run: Run,
         weights: FloatArray | None = None,
+        itself: FloatArray | None = None,
     ) -> None:
         super().__init__(support, ceiling, stiffness, run)
         assert weights is None or regularizer.linear
         self.mass = regularizer.mass
         self.weight = 1.0 if weights is None else weights
         self._weights = weights
+        self._itself = itself  # one where a point with copies is none of its own neighbors,
+        self._is_own: FloatArray = np.empty(0)  # and where its score with these is positive
         self._regularizer = regularizer
         self._slopes = np.empty(0 if regularizer.linear else len(support.indices))
         self._at: FloatArray | None = None  # where it was evaluated last,
@@ -186,6 +191,10 @@ class SparseDual(RestrictedDual, Dual[DualState]):
     def _evaluate(self, u: FloatArray) -> None:
         self._run.threads.blocks(self._rows(u), len(u), self._block)
         entries, integrals, slopes = self._sums
+        if self._itself is not None:
+            loop = self._itself * np.maximum(2 * u, 0)
+            self._is_own = np.where(loop > 0, 1.0, 0.0)
+            self._sums -= loop, loop**2 / 2, self._is_own
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
         w, plain = self.weight, self._regularizer.linear and self._weights is None
@@ -225,12 +234,17 @@ class SparseDual(RestrictedDual, Dual[DualState]):
                 weighted_rows, s.indptr, self._active, self._slopes, self._degree, y, out
             )
         self._run.threads.blocks(rows, len(x), self._block)
+        if self._itself is not None:
+            out -= self._is_own * x
         out *= self.weight
         out += self._diagonal * x
         return out
 
     def c_transform(self, u: FloatArray, rows: IntArray) -> FloatArray:
-        """Over the support, but no higher than a ghost alone would lift the row."""
+        """Over the support, but no higher than a ghost alone would lift the row.
+
+        A point with copies counts itself as one of these here: it is lifted a little less.
+        """
         v = self.transform_over(u, rows)
         return np.minimum(v, self._ceiling[rows] + self.mass / self._stiffness[rows])
 
@@ -250,7 +264,12 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         rows = partial(score_rows, s.indptr, s.indices, s.cost, u, starts, indices, score)
         self._run.threads.blocks(rows, n, self._block)
         plan = compressed(self._degree, indices, self._regularizer.entry(score) / self.mass, n)
-        return _as_measure(plan, self._weights)
+        plan = _as_measure(plan, self._weights)
+        if self._itself is not None:
+            row = np.repeat(np.arange(n), self._degree)
+            loop = np.flatnonzero(indices == row)
+            plan.data[loop] *= (1 - self._itself / self.weight)[row[loop]]
+        return plan
 
 
 def _as_measure(density: csr_array, weights: FloatArray | None) -> csr_array:

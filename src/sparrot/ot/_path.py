@@ -19,9 +19,16 @@ from sparrot._types import FloatArray, IntArray
 from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotConvergedError, NotEnoughMemoryError, counted
-from sparrot.ot._active_set import LARGEST_PART, part_sizes
+from sparrot.ot._active_set import FEWER_NEIGHBORS, LARGEST_PART, part_sizes
 from sparrot.ot._newton import MAX_STEPS, NO_DIGITS
-from sparrot.ot._problem import AnyProblem, Options, Solution, SparseProblem, perplexities
+from sparrot.ot._problem import (
+    AnyProblem,
+    Options,
+    Solution,
+    SparseProblem,
+    perplexities,
+    x_log_x,
+)
 from sparrot.ot._solve import dense_instead, make_method
 
 PERPLEXITY = 30.0  # where nothing else is said, but for QOT itself
@@ -146,10 +153,12 @@ class Start:
 
 @contextmanager
 def _too_many_for_memory(remedy: str) -> Iterator[None]:
-    """Let an error that memory does not suffice advise on what the user asked for."""
+    """Let an error that neighbors are too many advise on what the user asked for."""
     try:
         yield
     except NotEnoughMemoryError as error:
+        if error.remedies != (FEWER_NEIGHBORS,):
+            raise
         raise NotEnoughMemoryError(error.problem, remedy=remedy) from error
 
 
@@ -260,6 +269,7 @@ class EpsilonPath:
                 value=target,
                 remedy=f"take {{perplexity={min(PERPLEXITY, most / 2):g}}}" if most > 2 else (),
             )
+        self._refuse_equal_points(target)
         floor = self._problem.floor
         if floor is not None and target <= floor.mean():
             raise InvalidInputError(
@@ -287,6 +297,37 @@ class EpsilonPath:
                     "take a larger {perplexity}",
                 ],
             ) from error
+
+    def _refuse_equal_points(self, target: float) -> None:
+        """Raise if most points are equal, so that no eps gives them so few neighbors.
+
+        By symmetry each of m equal points has the same affinity to all others of them. They have
+        the mass m, of which the n - m other points can take as much as they have: the share of the
+        others of them is at least `2 - n / m`. The entropy of a row is least where the rest of it
+        is in one place.
+        """
+        problem, cost = self._problem, self._problem.cost
+        floor = problem.floor
+        symmetric = problem.weights is None and (floor is None or np.ptp(floor) == 0)
+        whole = (
+            self._options.search == "exact" and getattr(problem.regularizer, "drop", None) is None
+        )
+        first = cost.first_equal() if symmetric and whole else None
+        m, n = 0 if first is None else int(np.bincount(first).max()), problem.n
+        if 2 * m <= n or m < 3:
+            return
+        inside, others = 2 - n / m, m - problem.hollow
+        parts = np.array([inside, 1 - inside])
+        entropy = inside * np.log(others) - float(x_log_x(parts).sum())
+        least = (m * min(float(np.exp(entropy)), others) + n - m) / n
+        if target < (1 - _PERPLEXITY_ERROR) * least:
+            raise InvalidInputError(
+                f"is out of reach: {m:,} of {n:,} points are equal, and neighbors of each other at "
+                f"any eps, which makes a mean perplexity of more than {least:.0f}, got {target:g}",
+                parameter="perplexity",
+                value=target,
+                remedy=["drop duplicates", "ask for more neighbors than that"],
+            )
 
     def _found(self, target: float, log_eps: float, slope: float) -> Solution:
         """The solution with that perplexity, from a logarithm of eps to begin with.

@@ -212,6 +212,8 @@ class Problem(Generic[R]):
         `|W_i|^2 <= 1 / k_i` (see `sparrot.ot._floor`); None for no bound.
     weights : (n,) the weights of the points, positive and of mean one (about one for a part of the
         points); None for equal ones.
+    copies: whether weights count equal points, which have one row in the place of many (see
+        `sparrot.ot._active_set.EqualPoints`). The others of them are then neighbors of each.
     """
 
     cost: Cost
@@ -219,6 +221,7 @@ class Problem(Generic[R]):
     hollow: bool = True
     floor: FloatArray | None = None
     weights: FloatArray | None = None
+    copies: bool = False
 
     @property
     def n(self) -> int:
@@ -234,6 +237,13 @@ class Problem(Generic[R]):
     def n_pairs(self) -> int:
         """Pairs i < j and, without the hollow constraint, each point with itself."""
         return number_of_pairs(self.n, self.hollow)
+
+    @property
+    def loops(self) -> IntArray:
+        """The points that may have affinity to themselves, or to their copies."""
+        if self.hollow and self.copies and self.weights is not None:
+            return np.flatnonzero(self.weights > 1).astype(np.int32)
+        return np.arange(0 if self.hollow else self.n, dtype=np.int32)
 
     @property
     def has_full_row(self) -> bool:
@@ -256,14 +266,15 @@ class Problem(Generic[R]):
 
         Weights are capped at n/4 times their median: half of the points weigh at least the median,
         so none then has more than half of the total, and a hollow plan exists. Of two points both
-        get the smaller weight.
+        get the smaller weight. A point with copies may be there several times, each time as one.
         """
-        weights = None if self.weights is None else self.weights[index]
+        weights = None if self.weights is None or self.copies else self.weights[index]
         if weights is not None:
             n = len(index)
             most = n / 4 * np.median(weights) if n > 2 else weights.min()
             weights = np.minimum(weights, most)
-        return replace(self, cost=self.cost.take(index), floor=None, weights=weights)
+        cost = self.cost.take(index)
+        return replace(self, cost=cost, floor=None, weights=weights, copies=False)
 
     def dense_cost(self) -> FloatArray:
         """The n x n matrix of costs, infinite where a pair is forbidden."""
@@ -464,14 +475,15 @@ def perplexities(W: Any) -> FloatArray:
     sums = np.asarray(W.sum(axis=1)).ravel()
     if issparse(W):
         terms = W.copy()
-        terms.data = _x_log_x(W.data)
+        terms.data = x_log_x(W.data)
         total = np.asarray(terms.sum(axis=1)).ravel()
     else:
-        total = _x_log_x(W).sum(axis=1)
+        total = x_log_x(W).sum(axis=1)
     return np.exp(np.log(sums) - total / sums)
 
 
-def _x_log_x(x: FloatArray) -> FloatArray:
+def x_log_x(x: FloatArray) -> FloatArray:
+    """`x log x`, and zero at zero."""
     return x * np.log(np.where(x > 0, x, 1.0))
 
 

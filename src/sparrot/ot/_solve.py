@@ -8,7 +8,7 @@ from typing import Any
 from sparrot.cost import SMALL
 from sparrot.engine import Run
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
-from sparrot.ot._active_set import ActiveSet
+from sparrot.ot._active_set import ActiveSet, EqualPoints, many_equal
 from sparrot.ot._approximate import ApproximateActiveSet
 from sparrot.ot._dense import Alternating, DenseNewton
 from sparrot.ot._problem import AnyProblem, Method, Options
@@ -39,6 +39,9 @@ def make_method(problem: AnyProblem, options: Options, run: Run) -> Method[Any]:
     _require_solves(name, problem)
     if name == "active-set" and _is_approximate(problem, options):
         name = "approximate-active-set"
+    first = many_equal(problem, options) if name == "active-set" else None
+    if first is not None:
+        return EqualPoints(problem, options, run, first)
     return METHODS[name](problem, options, run)
 
 

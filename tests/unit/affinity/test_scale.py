@@ -1,5 +1,6 @@
 """Choosing eps: perplexity, connectedness, matching, the path, and the warnings."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -414,3 +415,35 @@ def test_no_more_pairs_of_noisy_points_are_kept_than_are_needed_soon():
     W = sparrot.qot(X, perplexity=30, progress=look)
     assert W.certificate.exact
     assert 1 <= max(n_pairs) / (W.matrix.nnz / 2) < 2.5
+
+
+def mostly_equal(n, m, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    X[:m] = X[0]
+    return X[rng.permutation(n)]
+
+
+def test_fewer_neighbors_than_most_points_have_equals_are_refused_at_once(monkeypatch):
+    monkeypatch.setattr(EpsilonPath, "at", None)  # nothing is solved
+    X = mostly_equal(2274, 2251)
+    what = r"2,251 of 2,274 points are equal.* more than 2\d{3}, got 3; drop duplicates, or ask"
+    for build in (sparrot.qot, sparrot.tsallis, sparrot.eot):
+        with pytest.raises(sparrot.InvalidInputError, match=what) as caught:
+            build(X, perplexity=3)
+        assert caught.value.parameter == "perplexity"
+    with pytest.raises(sparrot.InvalidInputError, match=what):
+        sparrot.qot(X, perplexity=3, min_neighbors=2)
+
+
+@pytest.mark.parametrize(("n", "m"), [(40, 21), (40, 30), (40, 39), (5, 3)])
+@pytest.mark.parametrize("hollow", [True, False])
+def test_what_equal_points_are_refused_for_is_below_what_any_eps_gives(n, m, hollow):
+    X = mostly_equal(n, m, seed=m)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AffinityWarning)
+        found = [sparrot.qot(X, eps, hollow=hollow).perplexity for eps in (1e-4, 1e-2, 1.0, 100.0)]
+    with pytest.raises(sparrot.InvalidInputError) as caught:
+        sparrot.qot(X, perplexity=1.01, hollow=hollow)
+    least = float(re.search("more than ([0-9]+)", str(caught.value))[1])
+    assert least <= min(found) + 0.5  # it is rounded

@@ -10,10 +10,20 @@ from problems import CLOUDS, assert_optimal, half_squared, manufactured, points
 from sparrot.cost import PointCost
 from sparrot.engine import Run, _run
 from sparrot.errors import NotConvergedError
-from sparrot.ot import METHODS, SOLVERS, EntropicRegularizer, EpsilonPath, Options, Problem
-from sparrot.ot._active_set import ActiveSet
+from sparrot.ot import (
+    METHODS,
+    SOLVERS,
+    EntropicRegularizer,
+    EpsilonPath,
+    Options,
+    Problem,
+    QuadraticRegularizer,
+    TsallisRegularizer,
+)
+from sparrot.ot._active_set import ActiveSet, EqualPoints, many_equal
 from sparrot.ot._newton import Dual, DualState, newton
 from sparrot.ot._sinkhorn import EntropicDual
+from sparrot.ot._solve import make_method
 
 
 @pytest.mark.parametrize("solver", SOLVERS[1:])
@@ -243,6 +253,60 @@ def test_the_active_set_solves_many_points_of_which_a_tenth_repeat():
         W = np.maximum(a.potential[i] + a.potential - np.square(X - X[i]).sum(axis=1) / 2, 0)
         W[i] = 0
         assert abs(W / a.eps - a.matrix[[i]].toarray()[0]).max() <= 1e-6
+
+
+@pytest.mark.parametrize("hollow", [True, False])
+@pytest.mark.parametrize("eps", [1.0, 1e-2, 1e-4])
+def test_equal_points_with_one_row_for_all_have_the_plan_of_dense_newton(hollow, eps):
+    X = np.random.default_rng(0).standard_normal((300, 3))
+    X[:150], X[150:153] = X[0], X[150]  # a large group, and a small one
+    X = X[np.random.default_rng(1).permutation(300)]
+    with Run() as run:
+        problem = Problem(PointCost(X), QuadraticRegularizer(), hollow)
+        assert isinstance(make_method(problem, Options("active-set"), run), EqualPoints)
+    a = sparrot.qot(X, eps, hollow=hollow, solver="active-set")
+    b = sparrot.qot(X, eps, hollow=hollow, solver="newton")
+    assert abs(a.matrix - b.matrix).max() <= 2e-8  # each is right to 1e-8 a row
+    assert (a.matrix != a.matrix.T).nnz == 0
+    assert a.certificate.pairs_checked == b.certificate.pairs_checked
+    checked = a.check(X)
+    assert checked.marginal_error <= 1e-8
+    assert checked.violation <= 1e-13
+
+
+def test_equal_points_start_from_the_potential_of_another_eps():
+    X = _half_equal(1800, np.random.default_rng(0))
+    a = sparrot.qot(X, 0.1)
+    b = sparrot.qot(X, 0.1, potential=a)
+    assert b.n_iter < a.n_iter
+    assert abs(a.matrix - b.matrix).max() <= 2e-8
+    c = sparrot.qot(X, perplexity=500)
+    assert c.perplexity == pytest.approx(500, rel=0.01)
+    assert_optimal(c.matrix, c.potential, c.eps, half_squared(X))
+
+
+def test_few_duplicates_or_floors_or_weights_or_a_checkpoint_leave_each_point_its_row(tmp_path):
+    few = PointCost(_tenth_twice(300, np.random.default_rng(0)))
+    many = PointCost(_half_equal(300, np.random.default_rng(0)))
+    qot, ones = QuadraticRegularizer(), np.ones(300)
+    assert many_equal(Problem(many, qot), Options()) is not None
+    for problem in (
+        Problem(few, qot), Problem(many, TsallisRegularizer()),
+        Problem(many, qot, floor=ones), Problem(many, qot, weights=ones),
+    ):  # fmt: skip
+        assert many_equal(problem, Options()) is None
+    assert many_equal(Problem(many, qot), Options(checkpoint=tmp_path / "run.npz")) is None
+
+
+def test_a_matrix_of_equal_points_that_does_not_fit_is_refused_with_its_entries(monkeypatch):
+    X = _half_equal(4000, np.random.default_rng(0))
+    what = r"2,000 are equal .* 4,00\d,\d\d\d entries and needs .* drop duplicates"
+    with pytest.raises(sparrot.NotEnoughMemoryError, match=what):
+        sparrot.qot(X, 1e-3, max_memory=5e7)
+    monkeypatch.setattr(ActiveSet, "solve", None)  # most points are equal: refused before that
+    X[1999:2500] = X[0]
+    with pytest.raises(sparrot.NotEnoughMemoryError, match=r"2,500 are equal .* 6,247,500 ent"):
+        sparrot.qot(X, perplexity=2000, max_memory=5e7)
 
 
 def test_dense_newton_takes_over_where_the_active_set_gives_up(monkeypatch):

@@ -10,11 +10,11 @@ import sparrot
 from problems import half_squared, points
 from sparrot.cost import PointCost, make_cost
 from sparrot.engine import Run
-from sparrot.ot import QuadraticRegularizer, TsallisRegularizer, screen
+from sparrot.ot import Problem, QuadraticRegularizer, TsallisRegularizer, screen
 from sparrot.ot._ctransform import transform_scores
 from sparrot.ot._dual import DenseDual, SparseDual
 from sparrot.ot._newton import newton
-from sparrot.ot._screening import Support
+from sparrot.ot._screening import Pairs, Support
 
 
 def some_weights(n, seed=0, spread=1.0):
@@ -301,10 +301,20 @@ def duals():
             "dense": DenseDual(C, linear, run, w),
             "power": DenseDual(C, TsallisRegularizer(1.0, q=0.5), run, w),
             "sparse": SparseDual(support, r, np.full(80, 5.0), linear, run, w),
+            "copies": _dual_of_copies(cost, r, run),
         }
 
 
-@pytest.mark.parametrize("kind", ["dense", "power", "sparse"])
+def _dual_of_copies(cost, r, run):
+    w = np.where(np.arange(80) % 3, 1.0, 4.0)
+    problem = Problem(cost, QuadraticRegularizer(1.0), weights=w, copies=True)
+    own = problem.loops
+    support = Support.of(Pairs.join([screen(cost, r, run), Pairs(own, own, 0.0 * own)]), 80)
+    itself = np.where(w > 1, 1.0, 0.0)
+    return SparseDual(support, r, np.full(80, 5.0), problem.regularizer, run, w, itself)
+
+
+@pytest.mark.parametrize("kind", ["dense", "power", "sparse", "copies"])
 def test_gradient_and_hessian_are_derivatives(duals, kind):
     dual = duals[kind]
     rng = np.random.default_rng(0)
@@ -318,7 +328,7 @@ def test_gradient_and_hessian_are_derivatives(duals, kind):
     assert np.median(np.abs(error)) <= 1e-5
 
 
-@pytest.mark.parametrize("kind", ["dense", "power", "sparse"])
+@pytest.mark.parametrize("kind", ["dense", "power", "sparse", "copies"])
 def test_lonely_rows_are_lifted(duals, kind):
     result = newton(duals[kind], np.full(80, -50.0), 1e-9, 200)
     assert result.error <= 1e-9
