@@ -26,6 +26,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
+from sparrot.cost import Cost
 from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
@@ -215,12 +216,10 @@ class ActiveSet(SpatialMethod):
             guess = warm_start(problem, start, self._run, degrees=self._degrees())
         if guess is None:
             guess = self._cold_start(problem, budget.left)
-        n = problem.n
-        self._run.require_memory(
-            _SPARE * guess.n_neighbors * n / 2 * PAIR_BYTES,
-            what=f"about {guess.n_neighbors:.0f} neighbors a row of {n} points",
-            remedy=FEWER_NEIGHBORS,
-        )
+        n, n_bytes = problem.n, _SPARE * guess.n_neighbors * problem.n / 2 * PAIR_BYTES
+        if n_bytes > self._run.memory():
+            what = f"about {guess.n_neighbors:.0f} neighbors a row of {n} points"
+            self._run.require_memory(n_bytes, what=what, remedy=_fewer_pairs(problem.cost))
         found = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
         solution = self._as_given(found, budget, tol)
         if solution.converged:
@@ -573,7 +572,7 @@ class Ceilings:
                 raise NotEnoughMemoryError(
                     f"{n_pairs:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
                     "are more than fit in memory",
-                    remedy=FEWER_NEIGHBORS,
+                    remedy=_fewer_pairs(self._cost),
                 )
             error = self._error
             self._run.report("screening", n, done, total, marginal_error=error, n_pairs=n_pairs)
@@ -658,9 +657,9 @@ def warm_start(
 
 def floor_start(problem: SparseProblem, solution: Solution) -> Guess:
     """From the solution without a floor, at this eps or another: its potentials are near enough."""
-    n_neighbors, mass = solution.plan.nnz / problem.n, solution.problem.regularizer.mass
-    slack = mass / n_neighbors / (_SAME_EPS if mass == problem.regularizer.mass else 1)
-    return Guess(solution.u, np.full(problem.n, slack), n_neighbors)
+    degrees, mass = np.diff(solution.plan.indptr), solution.problem.regularizer.mass
+    slack = mass / np.maximum(degrees, 1) / (_SAME_EPS if mass == problem.regularizer.mass else 1)
+    return Guess(solution.u, slack, float(degrees.mean()))
 
 
 def part_sizes(n: int, enough: int, largest: float = np.inf) -> list[int]:
@@ -734,6 +733,12 @@ def _uncertainty(k: IntArray, regularizer: PowerRegularizer, spread: FloatArray)
     few, k = k <= FEW, np.maximum(k, 1)
     slack: FloatArray = regularizer.score(regularizer.mass / k) * np.minimum(1, 2 / np.sqrt(k))
     return np.where(few, np.maximum(slack, spread), slack)
+
+
+def _fewer_pairs(cost: Cost) -> list[str]:
+    """What makes candidate pairs fewer; equal points are neighbors of each other at any eps."""
+    equal = cost.duplicates()
+    return [FEWER_NEIGHBORS, *([f"drop some points first: {equal}"] if equal else [])]
 
 
 def log_estimate(problem: SparseProblem, search: str, passes: float, run: Run) -> None:

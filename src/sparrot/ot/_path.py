@@ -157,9 +157,8 @@ def _too_many_for_memory(remedy: str) -> Iterator[None]:
     try:
         yield
     except NotEnoughMemoryError as error:
-        if error.remedies != (FEWER_NEIGHBORS,):
-            raise
-        raise NotEnoughMemoryError(error.problem, remedy=remedy) from error
+        remedies = [remedy if other == FEWER_NEIGHBORS else other for other in error.remedies]
+        raise NotEnoughMemoryError(error.problem, remedy=remedies) from error
 
 
 class EpsilonPath:

@@ -21,6 +21,7 @@ from sparrot.ot import (
     TsallisRegularizer,
 )
 from sparrot.ot._active_set import ActiveSet, EqualPoints, many_equal
+from sparrot.ot._floor import SparseFloorDual
 from sparrot.ot._newton import Dual, DualState, newton
 from sparrot.ot._sinkhorn import EntropicDual
 from sparrot.ot._solve import make_method
@@ -307,6 +308,19 @@ def test_a_matrix_of_equal_points_that_does_not_fit_is_refused_with_its_entries(
     X[1999:2500] = X[0]
     with pytest.raises(sparrot.NotEnoughMemoryError, match=r"2,500 are equal .* 6,247,500 ent"):
         sparrot.qot(X, perplexity=2000, max_memory=5e7)
+
+
+def test_floors_of_points_of_which_half_are_equal_take_few_rounds(monkeypatch):
+    rounds = []
+    solve = SparseFloorDual.solve
+    monkeypatch.setattr(SparseFloorDual, "solve", lambda *a: rounds.append(1) or solve(*a))
+    X = _half_equal(1600, np.random.default_rng(0))
+    a = sparrot.qot(X, 1e-2, min_neighbors=5)
+    assert a.check(X).largest_error <= 1e-8
+    assert len(rounds) <= 10  # it was 25, with ceilings as near as those of equal points
+    with pytest.raises(sparrot.NotEnoughMemoryError, match="799 of 1600") as caught:
+        sparrot.qot(X, perplexity=500, min_neighbors=5, max_memory=1e7)
+    assert caught.value.remedies[0] == "take a smaller {perplexity}"
 
 
 def test_dense_newton_takes_over_where_the_active_set_gives_up(monkeypatch):
