@@ -250,14 +250,14 @@ def rough_c_transform(
     Also the spread of the scores of the nearest points, for rows of few neighbors (else zero).
     """
     n, problem = cost.n, reference.problem
-    m = problem.n
-    every: IntArray = np.arange(n, dtype=np.int32)
+    m = problem.n  # of points with copies there may be more than n
+    every: IntArray = np.arange(max(n, m), dtype=np.int32)
     place = np.minimum(np.searchsorted(reference.index, every), m - 1)
-    twin = np.where(reference.index[place] == every, place, -1)
+    twin = np.where(reference.index[place] == every, place, -1)[:n]
     size = 1 << (int(2 * _WORTH_COMPILING // m).bit_length() - 1)  # a power of two
     _, parts = run.tiles(
         partial(_rough_rows, size=size, regularizer=problem.regularizer),
-        Side(cost, every, every, values=(twin,)),
+        Side(cost, every[:n], every[:n], values=(twin,)),
         Side(problem.cost, every[:m], reference.index, values=(reference.u, problem.weights)),
         size,
     )

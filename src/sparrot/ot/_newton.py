@@ -106,7 +106,7 @@ class Dual(ABC, Generic[S]):
 
     def direction(self, u: FloatArray, state: S, delta: float) -> FloatArray:
         """The Newton step, or another that leads downhill."""
-        extra = delta * float(state.diagonal.mean()) * self.weight
+        extra = delta * float((state.diagonal / self.weight).mean()) * self.weight
         diagonal = state.diagonal + extra
         return conjugate_gradients(
             state.hessian, extra, lambda r: r / diagonal, -state.gradient, self.error(state)

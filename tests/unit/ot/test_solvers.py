@@ -275,6 +275,16 @@ def test_equal_points_with_one_row_for_all_have_the_plan_of_dense_newton(hollow,
     assert checked.violation <= 1e-13
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_few_distinct_points_of_many_scales_have_their_plans_with_any_numbers_of_copies(seed):
+    rng = np.random.default_rng(seed)
+    distinct = rng.standard_normal((20, 3)) * 10 ** rng.uniform(-4, 0, size=(20, 1))
+    X = np.repeat(distinct, np.clip(5 * rng.pareto(0.7, 20), 1, 150).astype(int), axis=0)
+    a = sparrot.qot(X, 1e-3, solver="active-set")
+    assert abs(a.matrix - sparrot.qot(X, 1e-3, solver="newton").matrix).max() <= 2e-8
+    assert a.n_iter < 100
+
+
 def test_equal_points_start_from_the_potential_of_another_eps():
     X = _half_equal(1800, np.random.default_rng(0))
     a = sparrot.qot(X, 0.1)
