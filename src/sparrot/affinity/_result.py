@@ -221,7 +221,7 @@ class Affinity:
         W = csr_array(self.matrix)
         spare = 1 - self.min_neighbors * np.asarray(W.multiply(W).sum(axis=1)).ravel()
         unused = self.row_eps / (self.eps + self.row_eps)
-        possible = bool((self.row_eps >= 0).all())
+        possible = bool((self.row_eps >= 0).all() and (self.min_neighbors >= 1).all())
         return replace(
             certificate,
             floor_violation=float(np.maximum(0, -spare).max()),

@@ -498,6 +498,13 @@ def _doubts_about_header(table: _Table, layout: _Layout) -> Iterator[tuple[str, 
             f"counts from 0 to {len(first) - 1}, and was taken for a header, not for a point",
             "give {header=False} if it is a point",
         )
+    fractions = [text for text in first if _is_number(text) and 0 < float(text) % 1 < 1]
+    if layout.header and fractions:
+        yield (
+            f"has numbers such as {fractions[0]!r} beside words, and was taken for a header, not "
+            "for a point",
+            "give {header=False} if it is a point",
+        )
     if not layout.header and first == ["0"]:
         yield (
             "is 0, and was taken for a point, not for a header",

@@ -167,3 +167,10 @@ def test_a_certificate_is_printed_in_words():
         "5.0e-01 over 100 pairs, pairs missed in at most 30.00% of the rows"
     )
     assert str(replace(near, claimed=True)).endswith("; a claim of the file, not computed here")
+
+
+def test_a_floor_of_less_than_one_neighbor_is_none():
+    a = sparrot.qot(X, eps=0.01, min_neighbors=5)
+    for floor in (-INF, -1.0, 0.0):
+        k = np.where(np.arange(len(X)) == 0, floor, a.min_neighbors)
+        assert replace(a, min_neighbors=k).check(X).complementarity == INF

@@ -318,3 +318,10 @@ def test_a_first_line_of_numbers_unlike_those_below_may_be_a_header(read):
     assert X[0] == [2019.0, 2020.0, 2022.0]
     assert ["header=True" in line for line in said] == [True]
     assert read("1,2,3\n4,5,6\n7,8,8\n")[2] == []
+
+
+def test_a_point_with_a_slip_in_it_is_no_header_without_a_word(read):
+    X, _, said = read("1.2O,0.35,2.71\n1.5,0.25,3\n2.5,0.5,4\n")
+    assert len(X) == 2
+    assert ["'0.35'" in line and "header=False" in line for line in said] == [True]
+    assert read("dose,1,2\n1.5,0.25,3\n2.5,0.5,4\n")[2] == []
