@@ -49,6 +49,7 @@ from sparrot.ot._problem import (
     SparseProblem,
     compressed,
     marginal_error,
+    x_log_x,
 )
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
 
@@ -315,27 +316,40 @@ class EqualPoints(Method[PowerRegularizer]):
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve for the distinct points, and copy their potentials and rows."""
+        found = self.rough(eps, start, tol)
+        plan = self._copied(found.plan)
+        certificate = replace(found.certificate, marginal_error=marginal_error(plan))
+        converged = found.converged and certificate.marginal_error <= tol
+        return replace(found, plan=plan, certificate=certificate, converged=converged)
+
+    def rough(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
+        """The same with the plan of the distinct points: what is between copies is summed."""
         found = self._method.solve(eps, None if start is None else start[self._index], tol)
-        plan, problem = self._copied(found.plan), self._problem.at(eps)
-        certificate = replace(
-            found.certificate,
-            marginal_error=marginal_error(plan),
-            pairs_checked=problem.n_pairs if found.certificate.exact else 0,
-        )
-        return replace(
-            found,
-            problem=problem,
-            u=found.u[self._of],
-            plan=plan,
-            certificate=certificate,
-            converged=found.converged and certificate.marginal_error <= tol,
-        )
+        problem, exact = self._problem.at(eps), found.certificate.exact
+        certificate = replace(found.certificate, pairs_checked=problem.n_pairs if exact else 0)
+        return replace(found, problem=problem, u=found.u[self._of], certificate=certificate)
+
+    def perplexities(self, solution: Solution) -> FloatArray:
+        """Those of all points, also by the plan of the distinct ones."""
+        plan, w = solution.plan, self._counts
+        if plan.shape[0] == self._problem.n:
+            return super().perplexities(solution)
+        row, among = self._entries(plan)
+        p = plan.data / w[row]
+        entropy = np.bincount(row, p * np.log(among) - x_log_x(p), len(w))
+        return np.exp(entropy)[self._of]
+
+    def _entries(self, plan: csr_array) -> tuple[IntArray, IntArray]:
+        """The row of each entry of a plan of distinct points, and among how many it is shared."""
+        row = np.repeat(np.arange(len(self._counts)), np.diff(plan.indptr))
+        loop = self._problem.hollow & (plan.indices == row)
+        return row, self._counts[plan.indices] - loop
 
     def _copied(self, plan: csr_array) -> csr_array:
         """The plan of all points: each row as often, and each of its entries between as many."""
         w, n, hollow = self._counts, self._problem.n, self._problem.hollow
-        row = np.repeat(np.arange(len(w)), np.diff(plan.indptr))
-        density = plan.data / (w[row] * (w[plan.indices] - (hollow & (plan.indices == row))))
+        row, among = self._entries(plan)
+        density = plan.data / (w[row] * among)
         # First the columns: those of an entry are the members of its group.
         each = w[plan.indices]
         starts = (np.cumsum(w) - w)[plan.indices] - (np.cumsum(each) - each)

@@ -465,8 +465,8 @@ class EpsilonPath:
 
     def _clusters_to_part(self) -> list[str]:
         """Far clusters, between and within which no eps serves, as a remedy."""
-        if self._plan is None:
-            return []
+        if self._plan is None or self._plan.shape[0] < self._problem.n:
+            return []  # or it is of distinct points, in the place of all
         labels = connected_components(csr_array(self._plan), directed=False)[1]
         sizes = np.sort(np.bincount(labels))[::-1]
         if len(sizes) < 2:
@@ -487,7 +487,10 @@ class EpsilonPath:
         root = Secant(start, slope, precision, what, center, stride)
         while not root.found:
             try:
-                rough = self.at(float(np.exp(root.x)), tol, with_plan=False, eps_is_given=False)
+                rough = self.at(
+                    float(np.exp(root.x)), tol, with_plan=False, eps_is_given=False,
+                    or_dense=not root.at_bottom,
+                )  # fmt: skip
             except NotConvergedError:
                 if root.at_bottom:
                     raise root.out_of_reach(root.x) from None

@@ -293,6 +293,11 @@ def test_equal_points_start_from_the_potential_of_another_eps():
     assert abs(a.matrix - b.matrix).max() <= 2e-8
     c = sparrot.qot(X, perplexity=500)
     assert c.perplexity == pytest.approx(500, rel=0.01)
+    with Run() as run:
+        method = make_method(Problem(PointCost(X), QuadraticRegularizer()), Options(), run)
+        rough, whole = method.rough(0.1, None, 1e-8), method.solve(0.1, None, 1e-8)
+        found = method.perplexities(rough)
+    assert found == pytest.approx(sparrot.perplexity(whole.plan), rel=1e-7)
     assert_optimal(c.matrix, c.potential, c.eps, half_squared(X))
 
 
