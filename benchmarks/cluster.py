@@ -7,6 +7,7 @@ Compilation and import are not counted, but where workers are held to little mem
 
     python benchmarks/cluster.py                  # 70,000 points like MNIST, 200,000 on branches
     python benchmarks/cluster.py --tight          # workers held to less memory than the points need
+    python benchmarks/cluster.py --little         # pairs that do not fit on the client: on workers
 
 `benchmarks/cluster_model.py` fits a cost model to such runs.
 """
@@ -48,7 +49,7 @@ def like_mnist(n: int = 70_000, d: int = 50) -> np.ndarray:
     return X.astype(np.float32)
 
 
-def wide(n: int = 200_000, d: int = 1_000, rank: int = 8) -> np.ndarray:
+def wide(n: int = 160_000, d: int = 1_000, rank: int = 3) -> np.ndarray:
     """Points near a space of few dimensions in one of many, as expression of genes is."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, rank), dtype=np.float32) @ rng.standard_normal((rank, d)).astype(
@@ -61,6 +62,7 @@ def wide(n: int = 200_000, d: int = 1_000, rank: int = 8) -> np.ndarray:
 
 SETS = {"like-mnist": like_mnist, "branches": branches, "wide": wide}
 TIGHT = "600MB"
+LITTLE = 8e8  # bytes for the matrix of 200,000 branches on the client, but not for its pairs
 
 
 class Tasks(distributed.SchedulerPlugin):
@@ -99,7 +101,13 @@ def by_threads(name: str, n: int) -> dict:
     }
 
 
-def by_workers(name: str, n: int, memory_limit: str | None = None, as_file: bool = False) -> dict:
+def by_workers(
+    name: str,
+    n: int,
+    memory_limit: str | None = None,
+    as_file: bool = False,
+    max_memory: float | None = None,
+) -> dict:
     warnings.simplefilter("ignore")
     X = SETS[name](n)
     with (
@@ -125,7 +133,7 @@ def by_workers(name: str, n: int, memory_limit: str | None = None, as_file: bool
         spent, on_workers = cpu_seconds(), sum(client.run(cpu_seconds).values())
         sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
         start = time.perf_counter()
-        a = sparrot.qot(points, perplexity=PERPLEXITY, engine=client)
+        a = sparrot.qot(points, perplexity=PERPLEXITY, engine=client, max_memory=max_memory)
         return {
             "seconds": time.perf_counter() - start,
             "CPU of client": cpu_seconds() - spent,
@@ -153,10 +161,16 @@ def shown(what: str, found: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tight", action="store_true")
+    parser.add_argument("--little", action="store_true")
     options = parser.parse_args()
     if options.tight:
-        found = in_own_process(by_workers, "wide", 200_000, TIGHT, True)
-        shown(f"wide 200,000 x 1,000 in a file, workers held to {TIGHT}", found)
+        found = in_own_process(by_workers, "wide", 160_000, TIGHT, True)
+        shown(f"wide 160,000 x 1,000 in a file, workers held to {TIGHT}", found)
+        return
+    if options.little:
+        for max_memory in (None, LITTLE):
+            found = in_own_process(by_workers, "branches", 200_000, None, True, max_memory)
+            shown(f"branches 200,000 in a file, max_memory={max_memory}: {found['digest']}", found)
         return
     for name, n in (("like-mnist", 70_000), ("branches", 200_000)):
         threads = in_own_process(by_threads, name, n)

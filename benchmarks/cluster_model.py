@@ -9,12 +9,15 @@ fitted: it is compared with what the others predict.
 
     python benchmarks/cluster_model.py                        # fit up to 400,000, check at 800,000
     python benchmarks/cluster_model.py --sizes 80000,160000,320000
+    python benchmarks/cluster_model.py --runs runs.json       # keeps what it measures, for the next
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import distributed
 import numpy as np
@@ -79,8 +82,11 @@ def blocks(n: float) -> int:
     return len(rows.cuts())
 
 
-def measured(n: int) -> dict:
-    found = in_own_process(by_workers, "branches", n)
+def measured(n: int, runs: Path | None = None) -> dict:
+    known = json.loads(runs.read_text()) if runs is not None and runs.exists() else {}
+    found = known.get(str(n)) or in_own_process(by_workers, "branches", n)
+    if runs is not None:
+        runs.write_text(json.dumps(known | {str(n): found}))
     shown(f"branches {n:,}", {key: value for key, value in found.items() if key != "by name"})
     return found
 
@@ -101,14 +107,16 @@ def seconds_of_a_task() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="100000,200000,400000,800000")
-    *fitted, checked = map(int, parser.parse_args().sizes.split(","))
+    parser.add_argument("--runs", type=Path)
+    options = parser.parse_args()
+    *fitted, checked = map(int, options.sizes.split(","))
     each = in_own_process(seconds_of_a_task)
-    model = Model.of({n: measured(n) for n in fitted}, each)
+    model = Model.of({n: measured(n, options.runs) for n in fitted}, each)
     for name, (power, _) in model.laws.items():
         print(f"{name}: like n^{power:.2f}")
     c, d = model.tasks
     print(f"tasks: {c:.1f} B + {d:.2f} B^2, {1e3 * each:.1f} ms of the client and scheduler each")
-    run = measured(checked)
+    run = measured(checked, options.runs)
     print(f"at {checked:,}, not fitted: predicted, and measured")
     for name in (*POWER_LAWS, "tasks"):
         print(f"  {name}: {model(name, checked):,.0f}, {run[name]:,.0f}")

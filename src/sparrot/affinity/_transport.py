@@ -148,7 +148,8 @@ def qot(
         of C; or that result itself, which with a floor is a better start, for it has `row_eps`.
     n_jobs : threads; all cores by default. The result does not depend on it.
     max_memory : bytes that the solver may take; what is available by default. What the solve will
-        need is estimated from a sample before it starts.
+        need is estimated from a sample before it starts. With an engine, candidate pairs that would
+        take more stay on the workers, in blocks of rows, and so does the work of Newton on them.
     search : `"exact"` looks at every pair of points that no bound rules out; `"approximate"`, for
         millions of points, only at neighbors in a graph and at neighbors of neighbors: row sums
         are still exact to `tol`, and the certificate bounds what was missed by a sample of rows.

@@ -158,10 +158,11 @@ class PointCost(Cost):
         self, rows: IntArray, r: FloatArray
     ) -> list[tuple[IntArray | slice, FloatArray | None]]:
         """All rows about the common center, or tight clusters about their own and the rest."""
-        margin = self.margin(r - self.shift[rows], rows).max()
+        shift = self.shift[rows]
+        margin = product_margin(self._X.shape[1], shift, r - shift).max()
         if not margin > _DIGITS * np.median(np.abs(r)):
             return [(slice(None), None)]
-        tight, rest = tight_clusters(self._X[rows], _TIGHT * self.shift[rows].max() * self._scale)
+        tight, rest = tight_clusters(self._X[rows], _TIGHT * shift.max() * self._scale)
         return [*tight, (rest, None)] if len(rest) else [*tight]
 
     def about(self, center: FloatArray, rows: IntArray) -> Self:

@@ -4,7 +4,8 @@
 this room knows in which of the two a pass runs. The points stay in blocks of rows on the workers,
 as `Rows`; a cost over them (`BlockedPoints`) has a block of itself for each. What is
 small, such as the part of the points that the first potentials come from, stays with the client,
-and so do the support and Newton on it.
+and so do the support and Newton on it, as long as they fit there; else a row block of the support
+is a result that stays on the workers.
 
 A pass is cut into tiles of two blocks, so that no worker needs all points. A task gets two blocks,
 the vectors that belong to their rows, and a function of two `Side`s; it returns what the function
@@ -132,13 +133,8 @@ class Cluster:
         """As `Threads.tiles`, for costs in blocks; the rows of a tile are those of a block."""
         if not (_is_held(left.cost) or _is_held(right.cost)):
             return self.threads.tiles(function, left, right, size, finish)
-        columns = self._pieces(right)
-        rows = columns if upper else self._pieces(left, gather=True)
-        groups = [
-            (a, [b for b in columns if not (upper and b.place < a.place) and a.may_meet(b)])
-            for a in rows
-        ]
-        name = getattr(function, "func", function).__name__.strip("_").replace("_", "-")
+        columns, groups = self._groups(left, right, upper)
+        name = _name_of(function)
         if finish is None:
             tiles = [(a, b) for a, others in groups for b in others]
             _count_uses(tiles)
@@ -147,6 +143,34 @@ class Cluster:
         _count_uses([(a, b) for a, others in whole for b in others])
         each = max(len(others) for _, others in whole)
         return len(whole), self.ordered(partial(self._whole, name, function, finish), whole, each)
+
+    def keep_tiles(
+        self, function: Callable[[Side, Side], Any], left: Side, right: Side, upper: bool
+    ) -> tuple[int, Iterator[tuple[set[int], Any]]]:
+        """The same, but results stay on the workers: with each go the blocks its points are in."""
+        _, groups = self._groups(left, right, upper)
+        tiles = [(a, b) for a, others in groups for b in others]
+        _count_uses(tiles)
+        starts = [block.start for block in right.cost.blocks]
+        touched = {
+            piece: {*(np.searchsorted(starts, piece.side.names, side="right") - 1).tolist()}
+            for piece in dict.fromkeys(piece for tile in tiles for piece in tile)
+        }
+        start = partial(self._tiles, _name_of(function), function, None)
+        kept = self.ordered(start, tiles, kept=True)
+        blocks = [touched[a] | touched[b] for a, b in tiles]
+        return len(tiles), zip(blocks, kept, strict=True)
+
+    def _groups(
+        self, left: Side, right: Side, upper: bool
+    ) -> tuple[list[_Piece], list[tuple[_Piece, list[_Piece]]]]:
+        """The columns by pieces, and for each piece of the rows those that it may meet."""
+        columns = self._pieces(right)
+        rows = columns if upper else self._pieces(left, gather=True)
+        return columns, [
+            (a, [b for b in columns if not (upper and b.place < a.place) and a.may_meet(b)])
+            for a in rows
+        ]
 
     def _tiles(self, name: str, function: Any, finish: Any, tiles: list[Any]) -> list[Any]:
         """The tasks of some tiles; with `finish` each is all that there is of its rows."""
@@ -247,11 +271,13 @@ class Cluster:
         pieces: Sequence[Any],
         each: int = 1,
         most: float = np.inf,
+        kept: bool = False,
     ) -> Iterator[Any]:
         """Yield the results of tasks in the order of the pieces that they are for.
 
         `start` gets some of the pieces and returns a task for each, which needs `each` tasks at
-        most. Few of them are in flight at any time.
+        most. Few of them are in flight at any time. If they are kept, it is the tasks that are
+        yielded, each when it is done.
         """
         running: deque[Any] = deque()
         rest = iter(pieces)
@@ -265,11 +291,29 @@ class Cluster:
                 ready = [running.popleft()]
                 while running and running[0].done():
                     ready.append(running.popleft())
-                yield from self._gather(ready)
+                yield from self._done(ready) if kept else self._gather(ready)
         finally:
             if running:
                 with in_one_sentence():
                     self._client.cancel(list(running))
+
+    def _done(self, futures: list[Any]) -> list[Any]:
+        """Tasks that are done; raises what one of them raised."""
+        with in_one_sentence():
+            load_extra("distributed", "dask").wait(futures)
+        self._gather([future for future in futures if future.status != "finished"])
+        return futures
+
+    def memory(self) -> float:
+        """Bytes that all workers may take together, infinite where they have no limit."""
+        workers = self._workers().values()
+        return sum(float(worker["memory_limit"] or np.inf) - _PROCESS for worker in workers)
+
+    def _workers(self) -> dict[str, Any]:
+        """What the scheduler knows of each worker; of all, whatever the version of Dask."""
+        with in_one_sentence():
+            known: dict[str, Any] = self._client.sync(self._client.scheduler.identity)["workers"]
+        return known
 
     def _count_threads(self) -> int:
         """Threads of all workers, counted now and then: some may come late."""
@@ -282,9 +326,7 @@ class Cluster:
     def _require_memory(self, rows: Rows) -> None:
         """Raise where a worker could not hold the blocks of a tile: it would be killed for it."""
         tile = _COPIES * rows.block * rows.shape[1] * 8.0
-        with in_one_sentence():
-            workers = self._client.scheduler_info()["workers"]
-        for address, worker in workers.items():
+        for address, worker in self._workers().items():
             limit, total = worker["memory_limit"], tile * worker["nthreads"] + _PROCESS
             if limit and total > limit:
                 raise NotEnoughMemoryError(
@@ -710,6 +752,12 @@ def _aligned(n_bytes: float, p: int) -> int:
 def _is_held(cost: Any) -> bool:
     """Whether a cost is in blocks on the workers."""
     return hasattr(cost, "blocks")
+
+
+def _name_of(function: Any) -> str:
+    """The name of a pass on the dashboard."""
+    name: str = getattr(function, "func", function).__name__
+    return name.strip("_").replace("_", "-")
 
 
 def _as_is(thing: Any) -> Any:

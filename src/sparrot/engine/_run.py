@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from sparrot.engine._dask import Cluster
 from sparrot.engine._progress import Progress, ProgressCallback, as_progress
-from sparrot.engine._threads import Threads
+from sparrot.engine._threads import Side, Threads
 from sparrot.errors import NotEnoughMemoryError
 
 _MEMINFO, _STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
@@ -82,8 +82,16 @@ class Run:
         """Whether there are any besides the threads."""
         return self._cluster is not None
 
+    def holds(self, cost: Any) -> bool:
+        """Whether the points of a cost are on the workers."""
+        return self._cluster is not None and hasattr(cost, "blocks")
+
     def on_workers(
-        self, name: str, function: Callable[..., Result], tasks: Sequence[Any], most: int
+        self,
+        name: str,
+        function: Callable[..., Result],
+        tasks: Sequence[Sequence[Any]],
+        most: float = float("inf"),
     ) -> Iterator[Result]:
         """Yield what workers return as `function(*arguments)` for each of them, in order.
 
@@ -91,6 +99,20 @@ class Run:
         """
         assert self._cluster is not None
         return self._cluster.each(name, function, tasks, most)
+
+    def keep(
+        self, name: str, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
+    ) -> list[Any]:
+        """The same, but what is returned stays on the workers, for later tasks."""
+        assert self._cluster is not None
+        return self._cluster.submit_all(name, function, tasks)
+
+    def keep_tiles(
+        self, function: Callable[[Side, Side], Any], left: Side, right: Side, upper: bool
+    ) -> tuple[int, Iterator[tuple[set[int], Any]]]:
+        """As `tiles`, but results stay there; with each go the blocks that its points are in."""
+        assert self._cluster is not None
+        return self._cluster.keep_tiles(function, left, right, upper)
 
     def report(self, stage: str, n_points: int, done: int, total: int = 0, **more: Any) -> None:
         """Tell how far the work is; may raise."""
@@ -100,6 +122,10 @@ class Run:
     def memory(self) -> float:
         """Bytes that may be taken."""
         return memory_budget(self.max_memory)
+
+    def worker_memory(self) -> float:
+        """Bytes that all workers may take together."""
+        return float("inf") if self._cluster is None else self._cluster.memory()
 
     def require_memory(self, n_bytes: float, *, what: str, remedy: str | Sequence[str]) -> None:
         """Raise `NotEnoughMemoryError` if so much is not available, or is more than allowed."""

@@ -51,7 +51,15 @@ from sparrot.ot._problem import (
     marginal_error,
     x_log_x,
 )
-from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen, seconds_of_a_pass
+from sparrot.ot._screening import (
+    GATHERED_BYTES,
+    PAIR_BYTES,
+    BlockPairs,
+    ClientPairs,
+    Pairs,
+    screen,
+    seconds_of_a_pass,
+)
 
 LOG = logging.getLogger("sparrot")
 _CEILING_TOL = 1e-3  # marginal error while ceilings may still move
@@ -217,10 +225,7 @@ class ActiveSet(SpatialMethod):
             guess = warm_start(problem, start, self._run, degrees=self._degrees())
         if guess is None:
             guess = self._cold_start(problem, budget.left)
-        n, n_bytes = problem.n, _SPARE * guess.n_neighbors * problem.n / 2 * PAIR_BYTES
-        if n_bytes > self._run.memory():
-            what = f"about {guess.n_neighbors:.0f} neighbors a row of {n} points"
-            self._run.require_memory(n_bytes, what=what, remedy=_fewer_pairs(problem.cost))
+        self._ceilings.make_room(guess.n_neighbors)
         found = self._ceilings.solve(problem, guess, ROUNDED * tol, budget)
         solution = self._as_given(found, budget, tol)
         if solution.converged:
@@ -417,15 +422,50 @@ class Ceilings:
         own = problem.loops  # candidates at any ceiling
         self._loops = Pairs(own, own, self._cost.diagonal()[own])
         self._keep = keep
-        self._find_pairs = partial(screen, self._cost, run=run) if pool is None else pool.screen
         self._c_transform = (
             partial(c_transform, self._cost, run=run) if pool is None else pool.c_transform
         )
         self._r = np.full(self._cost.n, -np.inf)
         self._e, self._eps = np.zeros(self._cost.n), 0.0
         self._error = np.inf
-        self._pairs = self._loops
-        self._support: Support | None = None
+        find = partial(screen, self._cost, run=run) if pool is None else pool.screen
+        self._pairs: ClientPairs | BlockPairs = ClientPairs(self._cost.n, self._loops, find)
+        self._may_leave = pool is None and run.holds(self._cost)
+
+    def make_room(self, n_neighbors: float) -> None:
+        """Leave pairs on the workers if they will not fit here; raise if they fit nowhere."""
+        n = self._cost.n
+        n_bytes = _SPARE * n_neighbors * n / 2 * PAIR_BYTES
+        what = f"about {n_neighbors:.0f} neighbors a row of {n} points"
+        if n_bytes <= self._run.memory():
+            return
+        if not self._may_leave:
+            self._run.require_memory(n_bytes, what=what, remedy=_fewer_pairs(self._cost))
+            return
+        available = self._run.worker_memory()
+        if n_bytes > available:
+            raise NotEnoughMemoryError(
+                f"{what} need about {n_bytes / 1e9:.3g} GB, more than the client may take, and its "
+                f"workers have {available / 1e9:.3g} GB together",
+                remedy=["give the cluster more workers", *_fewer_pairs(self._cost)],
+            )
+        result = n_neighbors * n * GATHERED_BYTES
+        if result > self._run.memory():
+            what = f"a matrix of {what} on the client"
+            self._run.require_memory(result, what=what, remedy=_fewer_pairs(self._cost))
+        if isinstance(self._pairs, ClientPairs):
+            self._leave_on_workers(self._r)
+
+    def _leave_on_workers(
+        self,
+        r: FloatArray,
+        report: Callable[[int, int, int], None] = lambda done, total, found: None,
+    ) -> None:
+        """Go on with pairs in blocks of rows on the workers; those below r are found anew."""
+        LOG.info("candidate pairs do not fit on the client: they stay on the workers")
+        pairs = self._pairs = BlockPairs(self._cost, self._loops, self._run)
+        if np.isfinite(r).any():
+            pairs.replace(pairs.kept(r, None)[1], pairs.find(r, None, report))
 
     def solve(self, problem: SparseProblem, guess: Guess, tol: float, budget: Budget) -> Solution:
         """Raise ceilings until no potential sticks out, or the budget is spent."""
@@ -451,7 +491,7 @@ class Ceilings:
                 if aim == tol or len(over) or result.error > _CEILING_TOL:
                     break
             if self._keep is not None:
-                self._keep(State(result.u, self._r, self._pairs, dual.e, self._eps))
+                self._keep(self._state(result.u, dual.e))
             lost = result.error > max(tol, _CEILING_TOL) or not np.isfinite(result.u).all()
             if len(over) == 0 or lost or budget.left <= 0 or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0, tol)
@@ -511,21 +551,29 @@ class Ceilings:
 
     def resume(self, state: State) -> None:
         """Go on from ceilings and pairs that were found for the same points."""
-        self._r, self._pairs, self._support = state.r, state.pairs, None
+        assert isinstance(self._pairs, ClientPairs)
+        self._r = state.r
+        self._pairs.replace(state.pairs, None)
+
+    def _state(self, u: FloatArray, e: FloatArray | None) -> State:
+        """What a later run can go on from; of pairs on the workers it finds them anew."""
+        if isinstance(self._pairs, ClientPairs):
+            return State(u, self._r, self._pairs.pairs, e, self._eps)
+        none = np.zeros(0, np.int32)
+        nothing = Pairs(none, none, np.zeros(0))
+        return State(u, np.full(len(u), -np.inf), nothing, e, self._eps)
 
     def _dual(self, problem: SparseProblem, slack: FloatArray) -> RestrictedDual:
         """The problem restricted to the support, which is built if need be."""
-        if self._support is None:
-            self._support = Support.of(self._pairs, self._cost.n)
-            self._pairs = self._support.pairs  # the same, in order
+        support = self._pairs.support()
         # A ghost that took all the mass of its row would let it out by a tenth of its slack.
         if problem.floor is not None:
-            return SparseFloorDual(self._support, self._r, 10 / slack, problem, self._e, self._run)
+            return SparseFloorDual(support, self._r, 10 / slack, problem, self._e, self._run)
         g, weights, itself = problem.regularizer, problem.weights, None
         if problem.copies and problem.hollow:
             itself = np.bincount(problem.loops, minlength=problem.n).astype(np.float64)
         stiffness = 10 * g.mass / slack
-        return SparseDual(self._support, self._r, stiffness, g, self._run, weights, itself)
+        return SparseDual(support, self._r, stiffness, g, self._run, weights, itself)
 
     def _reporter(self, budget: Budget) -> Callable[[int, float], None]:
         """Tells of the progress of Newton, whose steps are counted from those before it on."""
@@ -565,34 +613,37 @@ class Ceilings:
 
         Where nothing rises and little would fall out, the old ceilings are as good.
         """
-        n, pairs = self._cost.n, self._pairs
+        pairs: Any = self._pairs  # of either kind
+        n = self._cost.n
         rising = np.flatnonzero(r > self._r).astype(np.int32)
-        below = pairs.below(r)
-        if len(rising) == 0 and below.sum() > _WORTH_KEEPING * len(pairs):
+        if len(rising) == 0 and pairs.count_below(r) > _WORTH_KEEPING * len(pairs):
             return
-        self._support = None
-        if 2 * len(rising) > n:
-            kept, rows = self._loops, None
-        else:
-            risen = np.zeros(n, bool)
-            risen[rising] = True
-            loops = pairs.i == pairs.j
-            kept, rows = pairs.where((below & ~risen[pairs.i] & ~risen[pairs.j]) | loops), rising
-        limit = self._run.memory() / PAIR_BYTES
+        limit = self._run.memory() / PAIR_BYTES if isinstance(pairs, ClientPairs) else np.inf
+        rows = None if 2 * len(rising) > n else rising
+        n_kept, kept = pairs.kept(r, rows)
 
         def report(done: int, total: int, found: int) -> None:
-            n_pairs = len(kept) + found
-            if n_pairs > limit:
+            if n_kept + found > limit:
                 raise NotEnoughMemoryError(
-                    f"{n_pairs:,} candidate pairs of {n} points, found in {done} of {total} tiles, "
-                    "are more than fit in memory",
+                    f"{n_kept + found:,} candidate pairs of {n} points, found in {done} of {total} "
+                    "tiles, are more than fit in memory",
                     remedy=_fewer_pairs(self._cost),
                 )
-            error = self._error
-            self._run.report("screening", n, done, total, marginal_error=error, n_pairs=n_pairs)
+            more = {"marginal_error": self._error, "n_pairs": n_kept + found}
+            self._run.report("screening", n, done, total, **more)
 
-        found = [self._find_pairs(r, rows=rows, report=report)] if len(rising) else []
-        self._pairs = Pairs.join([kept, *found])
+        try:
+            found = pairs.find(r, rows=rows, report=report) if len(rising) else None
+            pairs.replace(kept, found)
+            too_many = False
+        except NotEnoughMemoryError:
+            too_many = limit < np.inf and self._may_leave
+            if not too_many:
+                raise
+        if too_many:  # these are gone by now
+            del pairs, kept
+            limit = np.inf
+            self._leave_on_workers(r, report)
         self._r = r
 
 

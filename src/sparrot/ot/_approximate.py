@@ -136,10 +136,13 @@ class ApproximateActiveSet(SpatialMethod):
             support, n_pairs = self._pool.support, len(self._pool.pairs)
             self._run.report("growing", len(u), sweep, _SWEEPS, n_pairs=n_pairs)
             if e is None or problem.floor is None:
-                v = c_transform_over(support, every, u, problem.regularizer, self._run)
+                v = c_transform_over(support, every, u, problem.regularizer, self._run.threads)
                 u = (u + np.where(np.isfinite(v), v, u)) / 2
                 continue
-            v, f = floor_transform_over(support, every, u, e, problem, self._run, _SWEEP_PRECISION)
+            v, f = floor_transform_over(
+                support, every, u, e, problem.floor, problem.regularizer.mass, self._run.threads,
+                _SWEEP_PRECISION,
+            )  # fmt: skip
             highest = u + _RISE * (problem.regularizer.mass + e) / problem.floor
             e = np.where(v <= highest, (e + f) / 2, e)
             u = (u + np.minimum(v, highest)) / 2
@@ -198,10 +201,13 @@ class NeighborPool:
             return c_transform(self.cost, rows, reference, near, self._run)
         u, e, problem = reference.u, reference.e, reference.problem
         if e is None or problem.floor is None:
-            v = c_transform_over(self.support, rows, u, problem.regularizer, self._run)
+            v = c_transform_over(self.support, rows, u, problem.regularizer, self._run.threads)
         else:
-            v, _ = floor_transform_over(self.support, rows, u, e, problem, self._run)
-        return np.where(np.isfinite(v), v, u[rows]), np.diff(self.support.indptr)[rows]
+            v, _ = floor_transform_over(
+                self.support, rows, u, e, problem.floor, problem.regularizer.mass,
+                self._run.threads,
+            )  # fmt: skip
+        return np.where(np.isfinite(v), v, u[rows]), self.support.counts[rows]
 
     def grow(self, plan: csr_array, r: FloatArray) -> int:
         """Add the pairs of S(r) whose points share a partner in the plan; how many are new."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost
-from sparrot.engine import Run, Side
+from sparrot.engine import Run, Side, Threads
 from sparrot.ot._problem import PowerRegularizer, SparseProblem
 from sparrot.ot._screening import (
     TILE_ROWS,
@@ -194,7 +194,7 @@ def c_transform_over(
     rows: IntArray,
     u: FloatArray,
     regularizer: PowerRegularizer,
-    run: Run,
+    threads: Threads,
     weights: FloatArray | None = None,
 ) -> FloatArray:
     """The transforms of some rows over their pairs in a support: bounds on those over all pairs.
@@ -216,7 +216,7 @@ def c_transform_over(
         else:
             _weighted_support(s.indptr, s.indices, s.cost, u, weights, g.mass, some, out)
 
-    run.threads.blocks(block, len(rows), _SUPPORT_ROWS)
+    threads.blocks(block, len(rows), _SUPPORT_ROWS)
     return v
 
 

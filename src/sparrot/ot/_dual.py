@@ -24,16 +24,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.engine import Run
+from sparrot.engine import Run, Threads
 from sparrot.ot._ctransform import c_transform_over, transform_scores
 from sparrot.ot._newton import Dual, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, PowerRegularizer, compressed
-from sparrot.ot._screening import Support
+from sparrot.ot._screening import Support, SupportInBlocks
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
@@ -99,6 +100,113 @@ class DenseDual(Dual[DualState]):
         return transform_scores(S, self._regularizer, self.mass, self._weights)
 
 
+class SupportRows:
+    """What a dual computes row by row over a support, or over a block of its rows.
+
+    Parameters
+    ----------
+    support : the support.
+    threads : those that compute.
+
+    Attributes
+    ----------
+    degree : the positive scores of each row where it was evaluated last.
+    """
+
+    def __init__(self, support: Support, threads: Threads) -> None:
+        n, n_entries = len(support.indptr) - 1, len(support.indices)
+        self._support: Support | None = support
+        self._indptr = support.indptr
+        self._threads = threads
+        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
+        self._active = np.empty(n_entries, np.int32)
+        self.degree: IntArray = np.empty(n, np.int64)
+
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays, by which Dask knows what its workers hold."""
+        return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
+
+    @property
+    def _s(self) -> Support:
+        assert self._support is not None
+        return self._support
+
+    def without_costs(self) -> Self:
+        """What products need, and no more."""
+        self._support = None
+        return self
+
+
+class SparseRows(SupportRows):
+    """The rows of a dual without a floor, at potentials u and perhaps weights."""
+
+    def __init__(
+        self, support: Support, threads: Threads, *, regularizer: PowerRegularizer
+    ) -> None:
+        super().__init__(support, threads)
+        self._regularizer = regularizer
+        self._slopes = np.empty(0 if regularizer.linear else len(support.indices))
+
+    def sums(self, u: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Those of entries, of their integrals and of their slopes."""
+        from sparrot._kernels import power_rows, residual_rows, weighted_residual_rows
+
+        s, g, sums = self._s, self._regularizer, np.empty((3, len(self.degree)))
+        entry, integral, slope = sums
+        if weights is not None:
+            rows = partial(
+                weighted_residual_rows, s.indptr, s.indices, s.cost, u, weights,
+                entry, integral, slope, self.degree, self._active,
+            )  # fmt: skip
+        elif g.linear:
+            rows = partial(
+                residual_rows, s.indptr, s.indices, s.cost, u,
+                entry, integral, self.degree, self._active,
+            )  # fmt: skip
+        else:
+            rows = partial(
+                power_rows, s.indptr, s.indices, s.cost, u, g.factor, g.power,
+                entry, integral, slope, self.degree, self._active, self._slopes,
+            )  # fmt: skip
+        self._threads.blocks(rows, len(self.degree), self._block)
+        if weights is None and g.linear:
+            slope[:] = self.degree
+        return sums
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """The sums of `g'(s_ij) x_j` where it was evaluated last."""
+        from sparrot._kernels import adjacency_rows, weighted_rows
+
+        out = np.empty(len(self.degree))
+        if self._regularizer.linear:
+            rows = partial(adjacency_rows, self._indptr, self._active, self.degree, x, out)
+        else:
+            rows = partial(
+                weighted_rows, self._indptr, self._active, self._slopes, self.degree, x, out
+            )
+        self._threads.blocks(rows, len(self.degree), self._block)
+        return out
+
+    def transform(self, rows: IntArray, u: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """The c-transforms of some rows; infinite for a row without any pair."""
+        return c_transform_over(self._s, rows, u, self._regularizer, self._threads, weights)
+
+    def entries(
+        self, u: FloatArray, weights: FloatArray | None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The number of positive `g(s_ij) / m` of each row, their columns, and themselves."""
+        from sparrot._kernels import score_rows
+
+        self.sums(u, weights)  # counts the positive scores of each row
+        s, n, g = self._s, len(self.degree), self._regularizer
+        starts = np.zeros(n + 1, np.int64)
+        np.cumsum(self.degree, out=starts[1:])
+        indices, score = np.empty(starts[-1], np.int32), np.empty(starts[-1])
+        rows = partial(score_rows, s.indptr, s.indices, s.cost, u, starts, indices, score)
+        self._threads.blocks(rows, n, self._block)
+        return self.degree, indices, g.entry(score) / g.mass
+
+
 class RestrictedDual(ABC):
     """The dual over a support, with ceilings that potentials may pass only a little.
 
@@ -115,16 +223,16 @@ class RestrictedDual(ABC):
     e: FloatArray | None = None
 
     def __init__(
-        self, support: Support, ceiling: FloatArray, stiffness: FloatArray, run: Run
+        self,
+        support: Support | SupportInBlocks,
+        ceiling: FloatArray,
+        stiffness: FloatArray,
+        make: Callable[[Support, Threads], SupportRows],
+        run: Run,
     ) -> None:
-        self._support = support
         self._ceiling = ceiling
         self._stiffness = stiffness
-        self._run = run
-        n, n_entries = len(ceiling), len(support.indices)
-        self._block = 1 + _SPARSE_BLOCK * n // (n_entries + n)  # rows, whatever the threads
-        self._active = np.empty(n_entries, np.int32)
-        self._degree = np.empty(n, np.int64)
+        self._rows = support.rows(make, run)
 
     @abstractmethod
     def solve(
@@ -154,7 +262,7 @@ class SparseDual(RestrictedDual, Dual[DualState]):
 
     def __init__(
         self,
-        support: Support,
+        support: Support | SupportInBlocks,
         ceiling: FloatArray,
         stiffness: FloatArray,
         regularizer: PowerRegularizer,
@@ -162,78 +270,39 @@ class SparseDual(RestrictedDual, Dual[DualState]):
         weights: FloatArray | None = None,
         itself: FloatArray | None = None,
     ) -> None:
-        super().__init__(support, ceiling, stiffness, run)
+        make = partial(SparseRows, regularizer=regularizer)
+        super().__init__(support, ceiling, stiffness, make, run)
         assert weights is None or regularizer.linear
         self.mass = regularizer.mass
         self.weight = 1.0 if weights is None else weights
         self._weights = weights
         self._itself = itself  # one where a point with copies is none of its own neighbors,
         self._is_own: FloatArray = np.empty(0)  # and where its score with these is positive
-        self._regularizer = regularizer
-        self._slopes = np.empty(0 if regularizer.linear else len(support.indices))
         self._at: FloatArray | None = None  # where it was evaluated last,
         self._value, self._gradient, self._diagonal = 0.0, np.empty(0), np.empty(0)  # and what
-        self._sums = np.empty((3, len(ceiling)))  # of entries, of their integrals, of their slopes
 
-    def solve(
-        self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
-    ) -> NewtonResult:
-        """By Newton."""
-        return newton(self, u, tol, max_iter, report)
+    solve = newton
 
     def state(self, u: FloatArray) -> DualState:
         """Evaluate by blocks of rows, unless this is where it was evaluated last."""
         if u is not self._at:
-            self._evaluate(u)
+            entries, integrals, slopes = sums = self._rows.sums(u, self._weights)
+            if self._itself is not None:
+                loop = self._itself * np.maximum(2 * u, 0)
+                self._is_own = np.where(loop > 0, 1.0, 0.0)
+                sums -= loop, loop**2 / 2, self._is_own
+            excess = np.maximum(u - self._ceiling, 0)
+            ghost = self._stiffness * excess
+            w = self.weight
+            value = float((w * integrals).sum()) + float((w * ghost) @ excess)
+            self._value = value / 2 - self.mass * float((w * u).sum())
+            self._gradient = w * (entries + ghost - self.mass)
+            self._diagonal = w * (slopes + self._stiffness * (excess > 0))
             self._at = u
         return DualState(self._value, self._gradient, self._diagonal, self._hessian)
 
-    def _evaluate(self, u: FloatArray) -> None:
-        self._run.threads.blocks(self._rows(u), len(u), self._block)
-        entries, integrals, slopes = self._sums
-        if self._itself is not None:
-            loop = self._itself * np.maximum(2 * u, 0)
-            self._is_own = np.where(loop > 0, 1.0, 0.0)
-            self._sums -= loop, loop**2 / 2, self._is_own
-        excess = np.maximum(u - self._ceiling, 0)
-        ghost = self._stiffness * excess
-        w, plain = self.weight, self._regularizer.linear and self._weights is None
-        value = float((w * integrals).sum()) + float((w * ghost) @ excess)
-        own = self._degree if plain else slopes
-        self._value = value / 2 - self.mass * float((w * u).sum())
-        self._gradient = w * (entries + ghost - self.mass)
-        self._diagonal = w * (own + self._stiffness * (excess > 0))
-
-    def _rows(self, u: FloatArray) -> Callable[[int, int], None]:
-        from sparrot._kernels import power_rows, residual_rows, weighted_residual_rows
-
-        s, g, (entry, integral, slope) = self._support, self._regularizer, self._sums
-        if self._weights is not None:
-            return partial(
-                weighted_residual_rows, s.indptr, s.indices, s.cost, u, self._weights,
-                entry, integral, slope, self._degree, self._active,
-            )  # fmt: skip
-        if g.linear:
-            return partial(
-                residual_rows, s.indptr, s.indices, s.cost, u,
-                entry, integral, self._degree, self._active,
-            )  # fmt: skip
-        return partial(
-            power_rows, s.indptr, s.indices, s.cost, u, g.factor, g.power,
-            entry, integral, slope, self._degree, self._active, self._slopes,
-        )  # fmt: skip
-
     def _hessian(self, x: FloatArray) -> FloatArray:
-        from sparrot._kernels import adjacency_rows, weighted_rows
-
-        s, out, y = self._support, np.empty_like(x), self.weight * x
-        if self._regularizer.linear:
-            rows = partial(adjacency_rows, s.indptr, self._active, self._degree, y, out)
-        else:
-            rows = partial(
-                weighted_rows, s.indptr, self._active, self._slopes, self._degree, y, out
-            )
-        self._run.threads.blocks(rows, len(x), self._block)
+        out: FloatArray = self._rows.product(self.weight * x)
         if self._itself is not None:
             out -= self._is_own * x
         out *= self.weight
@@ -250,24 +319,17 @@ class SparseDual(RestrictedDual, Dual[DualState]):
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite for a row without any pair."""
-        return c_transform_over(self._support, rows, u, self._regularizer, self._run, self._weights)
+        v: FloatArray = self._rows.transform(rows, u, self._weights)
+        return v
 
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `g(s_ij) / m` (times `w_i w_j`) over the support, zeros dropped."""
-        from sparrot._kernels import score_rows
-
-        s, n = self._support, len(u)
-        self.state(u)  # counts the positive scores of each row
-        starts = np.zeros(n + 1, np.int64)
-        np.cumsum(self._degree, out=starts[1:])
-        indices, score = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-        rows = partial(score_rows, s.indptr, s.indices, s.cost, u, starts, indices, score)
-        self._run.threads.blocks(rows, n, self._block)
-        plan = compressed(self._degree, indices, self._regularizer.entry(score) / self.mass, n)
-        plan = _as_measure(plan, self._weights)
+        self.state(u)
+        counts, columns, entries = self._rows.entries(u, self._weights)
+        plan = _as_measure(compressed(counts, columns, entries, len(u)), self._weights)
         if self._itself is not None:
-            row = np.repeat(np.arange(n), self._degree)
-            loop = np.flatnonzero(indices == row)
+            row = np.repeat(np.arange(len(u)), counts)
+            loop = np.flatnonzero(columns == row)
             plan.data[loop] *= (1 - self._itself / self.weight)[row[loop]]
         return plan
 

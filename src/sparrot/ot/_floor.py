@@ -33,8 +33,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparrot._types import BoolArray, FloatArray, IntArray
-from sparrot.engine import Run
-from sparrot.ot._dual import DenseDual, RestrictedDual, like
+from sparrot.engine import Run, Threads
+from sparrot.ot._dual import DenseDual, RestrictedDual, SupportRows, like
 from sparrot.ot._newton import (
     LEAST_DELTA,
     Dual,
@@ -52,7 +52,7 @@ from sparrot.ot._problem import (
     compressed,
     marginal_error,
 )
-from sparrot.ot._screening import Support, longest_row
+from sparrot.ot._screening import Support, SupportInBlocks, longest_row
 
 _TRANSFORM_ROWS = 256  # rows of a block
 _LONG_SWEEPS = 100  # where Newton is stuck
@@ -232,12 +232,60 @@ class DenseFloorDual(FloorDual):
         return self._entries(x)[0]
 
 
+class FloorRows(SupportRows):
+    """The rows of a dual with a floor k on each, at potentials u and multipliers e."""
+
+    def __init__(self, support: Support, threads: Threads, *, eps: float) -> None:
+        super().__init__(support, threads)
+        self._eps = eps
+        self._w, self._h = np.empty(len(support.indices)), np.empty(len(support.indices))
+
+    def sums(self, u: FloatArray, e: FloatArray) -> FloatArray:
+        """Those of w, w^2, s w, h, w h and w^2 h, with h = 1 / d."""
+        from sparrot._kernels import floor_rows
+
+        s, sums = self._s, np.empty((6, len(self.degree)))
+        rows = partial(
+            floor_rows, s.indptr, s.indices, s.cost, u, e, self._eps,
+            sums, self.degree, self._active, self._w, self._h,
+        )  # fmt: skip
+        self._threads.blocks(rows, len(self.degree), self._block)
+        return sums
+
+    def product(self, p: FloatArray) -> FloatArray:
+        """Of the Hessian where it was evaluated last."""
+        from sparrot._kernels import floor_product_rows
+
+        out = np.empty((2, len(self.degree)))
+        rows = partial(
+            floor_product_rows, self._indptr, self._active, self.degree, self._w, self._h, p, out
+        )
+        self._threads.blocks(rows, len(self.degree), self._block)
+        return out
+
+    def transform(
+        self, rows: IntArray, u: FloatArray, e: FloatArray, k: FloatArray, precision: float
+    ) -> FloatArray:
+        """The c-transforms (v, f) of some rows; infinite where pairs are too few."""
+        return np.stack(
+            floor_transform_over(self._s, rows, u, e, k, self._eps, self._threads, precision)
+        )
+
+    def entries(self, u: FloatArray, e: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """The number of positive `s_ij / d_ij` of each row, their columns, and themselves."""
+        self.sums(u, e)
+        starts = np.cumsum(self.degree) - self.degree
+        kept = np.repeat(self._indptr[:-1] - starts, self.degree)
+        kept += np.arange(len(kept))
+        return self.degree, self._active[kept], self._w[kept]
+
+
 class SparseFloorDual(RestrictedDual, FloorDual):
     """The dual over a support, from multipliers e on, which it keeps."""
 
     def __init__(
         self,
-        support: Support,
+        support: Support | SupportInBlocks,
         ceiling: FloatArray,
         stiffness: FloatArray,
         problem: SparseProblem,
@@ -245,11 +293,11 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         run: Run,
     ) -> None:
         assert problem.floor is not None
-        super().__init__(support, ceiling, stiffness, run)
+        self._eps, self._k = problem.regularizer.mass, problem.floor
+        super().__init__(support, ceiling, stiffness, partial(FloorRows, eps=self._eps), run)
         self.e: FloatArray = e
         self._problem = problem
-        self._eps, self._k = problem.regularizer.mass, problem.floor
-        self._w, self._h = np.empty(len(support.indices)), np.empty(len(support.indices))
+        self._too_few = support.counts < self._k
         self._stiff = np.empty(0)  # of the ghosts of the last state
 
     def solve(
@@ -266,19 +314,12 @@ class SparseFloorDual(RestrictedDual, FloorDual):
 
     def over(self, u: FloatArray) -> IntArray:
         """Also the rows with fewer pairs than their floor: only a ghost could take the rest."""
-        too_few = np.diff(self._support.indptr) < self._k
-        return np.flatnonzero(~(u <= self._ceiling) | too_few).astype(np.int32)
+        return np.flatnonzero(~(u <= self._ceiling) | self._too_few).astype(np.int32)
 
     def state(self, x: FloatArray) -> FloorState:
         """Evaluate by blocks of rows."""
-        from sparrot._kernels import floor_rows
-
-        (u, e), s, sums = x, self._support, np.empty((6, x.shape[1]))
-        rows = partial(
-            floor_rows, s.indptr, s.indices, s.cost, u, e, self._eps,
-            sums, self._degree, self._active, self._w, self._h,
-        )  # fmt: skip
-        self._run.threads.blocks(rows, len(u), self._block)
+        u, e = x
+        sums = self._rows.sums(u, e)
         excess = np.maximum(u - self._ceiling, 0)
         ghost = self._stiffness * excess
         self._stiff = self._stiffness * (excess > 0)
@@ -289,14 +330,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         return _state(value, sums[:2], self._k, e, self._eps, sums[3:], self._hessian)
 
     def _hessian(self, p: FloatArray) -> FloatArray:
-        from sparrot._kernels import floor_product_rows
-
-        out = np.empty_like(p)
-        rows = partial(
-            floor_product_rows, self._support.indptr, self._active, self._degree,
-            self._w, self._h, p, out,
-        )  # fmt: skip
-        self._run.threads.blocks(rows, p.shape[1], self._block)
+        out: FloatArray = self._rows.product(p)
         out[0] += self._stiff * p[0]
         return out
 
@@ -305,13 +339,14 @@ class SparseFloorDual(RestrictedDual, FloorDual):
     ) -> FloatArray:
         """Over the support, but no higher than a ghost alone would lift the row."""
         u, e = x
-        v, f = floor_transform_over(self._support, rows, u, e, self._problem, self._run, precision)
+        v, f = self._rows.transform(rows, u, e, self._k, precision=precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
         return np.stack([np.minimum(v, highest), np.where(v <= highest, f, e[rows])])
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""
-        return floor_transform_over(self._support, rows, u, self.e, self._problem, self._run)[0]
+        v: FloatArray = self._rows.transform(rows, u, self.e, self._k, precision=1e-12)[0]
+        return v
 
     def certify(self, certificate: Certificate, plan: csr_array) -> Certificate:
         """With the floors."""
@@ -320,10 +355,8 @@ class SparseFloorDual(RestrictedDual, FloorDual):
     def plan(self, u: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij` over the support, zeros dropped."""
         self.state(np.stack([u, self.e]))
-        starts = np.cumsum(self._degree) - self._degree
-        kept = np.repeat(self._support.indptr[:-1] - starts, self._degree)
-        kept += np.arange(len(kept))
-        return compressed(self._degree, self._active[kept], self._w[kept], len(u))
+        counts, columns, entries = self._rows.entries(u, self.e)
+        return compressed(counts, columns, entries, len(u))
 
 
 def floor_transform_over(
@@ -331,26 +364,26 @@ def floor_transform_over(
     rows: IntArray,
     u: FloatArray,
     e: FloatArray,
-    problem: SparseProblem,
-    run: Run,
+    k: FloatArray,
+    eps: float,
+    threads: Threads,
     precision: float = 1e-12,
 ) -> tuple[FloatArray, FloatArray]:
     """The c-transforms (v, f) of some rows over their pairs in a support."""
     from sparrot._kernels import floor_transform_rows
 
-    assert problem.floor is not None
-    k, near, eps = problem.floor[rows], e[rows], problem.regularizer.mass
+    floor, near = k[rows], e[rows]
     v, f = np.empty(len(rows)), np.empty(len(rows))
 
     def block(start: int, stop: int) -> None:
         part = slice(start, stop)
         s, c = np.empty((2, longest_row(support.indptr, rows[part])))
         floor_transform_rows(
-            support.indptr, support.indices, support.cost, u, e, eps, k[part], near[part],
+            support.indptr, support.indices, support.cost, u, e, eps, floor[part], near[part],
             precision, rows[part], s, c, v[part], f[part],
         )  # fmt: skip
 
-    run.threads.blocks(block, len(rows), _TRANSFORM_ROWS)
+    threads.blocks(block, len(rows), _TRANSFORM_ROWS)
     return v, f
 
 

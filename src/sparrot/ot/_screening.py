@@ -4,6 +4,10 @@ For ceilings r on the potentials the support is :math:`S(r) = \{(i, j) : r_i + r
 long as the potentials stay below the ceilings, no other pair can carry mass. One pass over tiles, a
 group of rows against some columns each, finds S(r): boxes around the rows rule out columns,
 products in float32 with a margin for their rounding pick candidates, exact costs in float64 decide.
+
+The pairs are in the memory of this process (`ClientPairs`), as a symmetric matrix of costs the
+`Support` that a dual is restricted to; or both are in blocks of rows on the workers of a cluster
+(`BlockPairs`), where these are more than fit here.
 """
 
 from __future__ import annotations
@@ -12,15 +16,18 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import local
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray
 from sparrot.cost import LEAF, Cost
-from sparrot.engine import Run, Side
+from sparrot.engine import Run, Side, Threads
 
 PAIR_BYTES = 145  # of one candidate pair at the peak, with a floor, all copies counted
+GATHERED_BYTES = 64  # of one entry of a matrix that comes from workers, all copies counted
+_AT_ONCE = 4  # blocks of such a matrix that are on their way
 TILE_ROWS = 2 * LEAF  # rows of a tile, at most,
 _TILE_COLUMNS = 1024  # and its columns: 2 MB of float32
 _FAR_COLUMNS = 8 * _TILE_COLUMNS  # that are brought about another center at once
@@ -41,6 +48,10 @@ class Pairs:
     def __len__(self) -> int:
         """How many."""
         return len(self.i)
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask knows what its workers hold."""
+        return self.i.nbytes + self.j.nbytes + self.cost.nbytes
 
     def where(self, keep: BoolArray) -> Pairs:
         """Those for which `keep` is true."""
@@ -71,7 +82,6 @@ class Pairs:
 class Support:
     """A set of pairs as a symmetric CSR matrix of costs, rows ascending."""
 
-    pairs: Pairs
     indptr: IntArray
     indices: IntArray
     cost: FloatArray
@@ -89,8 +99,343 @@ class Support:
         up = upper.indptr.astype(np.int64)
         columns, below = upper.indices.astype(np.int32), np.zeros(n, np.int64)
         mirror(up, columns, upper.data, below, indptr, indices, cost)
-        i = np.repeat(np.arange(n, dtype=np.int32), np.diff(up))
-        return Support(Pairs(i, upper.indices, upper.data), indptr, indices, cost)
+        return Support(indptr, indices, cost)
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask knows what its workers hold."""
+        return self.indptr.nbytes + self.indices.nbytes + self.cost.nbytes
+
+    @property
+    def counts(self) -> IntArray:
+        """The pairs of each row."""
+        return np.diff(self.indptr)
+
+    def rows(self, make: Callable[[Support, Threads], Any], run: Run) -> Any:
+        """What is computed row by row, by the threads of a run."""
+        return make(self, run.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class SupportBlock(Support):
+    """Some rows of a support, on a worker.
+
+    Attributes
+    ----------
+    names : the points that it is about: those of its rows first, then those of other columns. The
+        indices are places among them; each row is in the order of the points.
+    """
+
+    names: IntArray
+
+    def is_upper(self) -> BoolArray:
+        """For each entry whether its column is not before its row: each pair counts once."""
+        upper: BoolArray = self.names[self.indices] >= np.repeat(
+            self.names[: len(self.counts)], self.counts
+        )
+        return upper
+
+    def below(self, r: FloatArray) -> BoolArray:
+        """For each entry whether `C_ij < r_i + r_j`, with ceilings of the points by name."""
+        under: BoolArray = (
+            self.cost < np.repeat(r[: len(self.counts)], self.counts) + r[self.indices]
+        )
+        return under
+
+
+class SupportInBlocks:
+    """A support whose rows are on the workers of a cluster, in blocks; the client has no pair.
+
+    Parameters
+    ----------
+    blocks : the `SupportBlock`s, as futures.
+    names, counts : those of each block.
+    """
+
+    def __init__(self, blocks: list[Any], names: list[IntArray], counts: list[IntArray]) -> None:
+        self.blocks = blocks
+        self.names = names
+        self.counts: IntArray = np.concatenate(counts)
+        self.starts = np.cumsum([0, *map(len, counts)])
+
+    def rows(self, make: Callable[[Support, Threads], Any], run: Run) -> RowsInBlocks:
+        """What is computed row by row, by the workers."""
+        return RowsInBlocks(self, make, run)
+
+
+class RowsInBlocks:
+    """What a dual computes row by row over a support in blocks: one task for each block.
+
+    A row is summed by the same code and in the same order as on the client, and sums over rows are
+    made there: so all bits are the same. What the products of one evaluation need stays on the
+    workers, and is computed when the first of them is asked for.
+
+    Parameters
+    ----------
+    support : the support.
+    make : makes what is computed of a block, given that and threads.
+    run : resources.
+    """
+
+    def __init__(
+        self, support: SupportInBlocks, make: Callable[[Support, Threads], Any], run: Run
+    ) -> None:
+        self._support = support
+        self._make = make
+        self._run = run
+        self._at: tuple[Any, ...] = ()  # the vectors of the last evaluation,
+        self._evaluated: list[Any] | None = None  # and the blocks there
+        self.degree: IntArray = np.zeros(0, np.int64)
+
+    def _tasks(self, *vectors: Any) -> list[tuple[Any, ...]]:
+        """For each block what makes its rows, itself, and its part of the vectors."""
+        return [
+            (self._make, block, *(None if v is None else v[..., names] for v in vectors))
+            for block, names in zip(self._support.blocks, self._support.names, strict=True)
+        ]
+
+    def sums(self, *vectors: Any) -> FloatArray:
+        """The sums of each row at some vectors."""
+        self._at, self._evaluated = vectors, None
+        found = self._run.on_workers("sums", _sums_of_block, self._tasks(*vectors))
+        sums, degrees = zip(*found, strict=True)
+        self.degree = np.concatenate(degrees)
+        return np.concatenate(sums, axis=1)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """The product of the last evaluation with x."""
+        if self._evaluated is None:
+            self._evaluated = self._run.keep("evaluate", _evaluated_block, self._tasks(*self._at))
+        tasks = [
+            (block, x[..., names])
+            for block, names in zip(self._evaluated, self._support.names, strict=True)
+        ]
+        found = self._run.on_workers("product", _product_of_block, tasks)
+        return np.concatenate(list(found), axis=-1)
+
+    def transform(self, rows: IntArray, *vectors: Any, **more: Any) -> FloatArray:
+        """The c-transforms of some rows."""
+        starts = self._support.starts
+        block = np.searchsorted(starts, rows, side="right") - 1
+        some = np.unique(block)
+        places = [np.flatnonzero(block == k) for k in some]
+        tasks = self._tasks(*vectors)
+        asked = [
+            (more, (rows[place] - starts[k]).astype(np.int32), *tasks[k])
+            for k, place in zip(some, places, strict=True)
+        ]
+        found = list(self._run.on_workers("transform", _transforms_of_block, asked))
+        out = np.empty((*found[0].shape[:-1], len(rows))) if found else np.empty(0)
+        for place, v in zip(places, found, strict=True):
+            out[..., place] = v
+        return out
+
+    def entries(self, *vectors: Any) -> tuple[IntArray, IntArray, FloatArray]:
+        """The number of positive entries of each row, their columns and themselves, brought here.
+
+        Memory for them is asked for, by what the last evaluation counted.
+        """
+        n_entries = int(self.degree.sum())
+        self._run.require_memory(
+            n_entries * GATHERED_BYTES,
+            what=f"a matrix of {n_entries} entries on the client",
+            remedy="take fewer neighbors",
+        )
+        found = self._run.on_workers("entries", _entries_of_block, self._tasks(*vectors), _AT_ONCE)
+        counts, columns, entries = zip(*found, strict=True)
+        return np.concatenate(counts), np.concatenate(columns), np.concatenate(entries)
+
+
+def _sums_of_block(make: Any, block: SupportBlock, *vectors: Any) -> tuple[FloatArray, IntArray]:
+    rows = make(block, Threads(1))
+    return rows.sums(*vectors), rows.degree
+
+
+def _evaluated_block(make: Any, block: SupportBlock, *vectors: Any) -> Any:
+    rows = make(block, Threads(1))
+    rows.sums(*vectors)
+    return rows.without_costs()
+
+
+def _product_of_block(rows: Any, x: FloatArray) -> FloatArray:
+    out: FloatArray = rows.product(x)
+    return out
+
+
+def _transforms_of_block(
+    more: dict[str, Any], rows: IntArray, make: Any, block: SupportBlock, *vectors: Any
+) -> FloatArray:
+    v: FloatArray = make(block, Threads(1)).transform(rows, *vectors, **more)
+    return v
+
+
+def _entries_of_block(
+    make: Any, block: SupportBlock, *vectors: Any
+) -> tuple[IntArray, IntArray, FloatArray]:
+    counts, places, entries = make(block, Threads(1)).entries(*vectors)
+    return counts, block.names[places], entries
+
+
+class ClientPairs:
+    """The candidate pairs of ceilings, in the memory of this process.
+
+    Parameters
+    ----------
+    n : number of points.
+    loops : points with themselves, which are candidates at any ceiling.
+    find : finds the pairs below ceilings, as `screen`.
+    """
+
+    def __init__(self, n: int, loops: Pairs, find: Callable[..., Pairs]) -> None:
+        self._n = n
+        self._loops = loops
+        self.find = find
+        self.pairs = loops
+        self._support: Support | None = None
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.pairs)
+
+    def count_below(self, r: FloatArray) -> int:
+        """How many would stay below other ceilings."""
+        return int(self.pairs.below(r).sum())
+
+    def kept(self, r: FloatArray, rows: IntArray | None) -> tuple[int, Pairs]:
+        """Those that stay below other ceilings, of which some rows, or all (None), have risen.
+
+        Pairs of rows that have risen are not among them; loops are. And how many they are.
+        """
+        pairs = self.pairs
+        if rows is None:
+            return len(self._loops), self._loops
+        risen = np.zeros(self._n, bool)
+        risen[rows] = True
+        others = pairs.below(r) & ~risen[pairs.i] & ~risen[pairs.j]
+        kept = pairs.where(others | (pairs.i == pairs.j))
+        return len(kept), kept
+
+    def replace(self, kept: Pairs, found: Pairs | None) -> None:
+        """Go on with pairs that were kept, and those that were found for rows that have risen."""
+        self.pairs = kept if found is None else Pairs.join([kept, found])
+        self._support = None
+
+    def support(self) -> Support:
+        """Both triangles, built when it is first asked for."""
+        if self._support is None:
+            self._support = Support.of(self.pairs, self._n)
+        return self._support
+
+
+class BlockPairs:
+    """The same in blocks of rows on the workers of a cluster; no pair comes to the client.
+
+    Parameters
+    ----------
+    cost : the costs, whose points are there.
+    loops : points with themselves, ascending, which are candidates at any ceiling.
+    run : resources.
+    """
+
+    def __init__(self, cost: Any, loops: Pairs, run: Run) -> None:
+        self._cost = cost
+        self._loops = loops
+        self._run = run
+        self._support: SupportInBlocks | None = None
+        self._n_pairs = len(loops)
+
+    def __len__(self) -> int:
+        """How many."""
+        return self._n_pairs
+
+    def count_below(self, r: FloatArray) -> int:
+        """How many would stay below other ceilings."""
+        known = self.support()
+        tasks = [(block, r[a]) for block, a in zip(known.blocks, known.names, strict=True)]
+        return sum(self._run.on_workers("below", _count_below, tasks))
+
+    def kept(self, r: FloatArray, rows: IntArray | None) -> tuple[int, list[Any]]:
+        """Each block, with ceilings of its points and which of them have risen."""
+        if rows is None:
+            return len(self), [(None, None, None) for _ in self._cost.blocks]
+        known = self.support()
+        return len(self), [
+            (block, r[names], np.isin(names, rows))
+            for block, names in zip(known.blocks, known.names, strict=True)
+        ]
+
+    def find(
+        self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
+    ) -> list[tuple[set[int], Any]]:
+        """As `screen`: but what tiles find stays on the workers, and is not counted yet."""
+        left, right = screened_sides(self._cost, r, rows)
+        total, tiles = self._run.keep_tiles(pairs_of_tile, left, right, rows is None)
+        found = []
+        for done, tile in enumerate(tiles, start=1):
+            found.append(tile)
+            report(done, total, 0)
+        return found
+
+    def replace(self, kept: list[Any], found: list[tuple[set[int], Any]] | None) -> None:
+        """As that of `ClientPairs`: a task for each block joins what is in its rows."""
+        n, tasks = self._cost.n, []
+        for k, part in enumerate(self._cost.blocks):
+            own = slice(*np.searchsorted(self._loops.i, [part.start, part.stop]))
+            loops = self._loops.i[own], self._loops.cost[own]
+            new = [tile for touched, tile in found or () if k in touched]
+            tasks.append((part.start, part.stop, n, *loops, new, *kept[k]))
+        blocks = self._run.keep("support", _join_block, tasks)
+        described = self._run.on_workers("describe", _describe_block, [(one,) for one in blocks])
+        names, counts, n_pairs = zip(*described, strict=True)
+        self._support, self._n_pairs = SupportInBlocks(blocks, [*names], [*counts]), sum(n_pairs)
+
+    def support(self) -> SupportInBlocks:
+        """Both triangles."""
+        assert self._support is not None
+        return self._support
+
+
+def _count_below(block: SupportBlock, r: FloatArray) -> int:
+    return int((block.below(r) & block.is_upper()).sum())
+
+
+def _describe_block(block: SupportBlock) -> tuple[IntArray, IntArray, int]:
+    """The names of a block, the pairs of each row, and the number of those not counted before."""
+    return block.names, block.counts, int(block.is_upper().sum())
+
+
+def _join_block(
+    start: int,
+    stop: int,
+    n: int,
+    loops: IntArray,
+    of_loops: FloatArray,
+    tiles: list[Pairs],
+    old: SupportBlock | None,
+    r: FloatArray | None,
+    risen: BoolArray | None,
+) -> SupportBlock:
+    """Rows of a support: what tiles found of them, and what stays of the rows as they were."""
+    rows, columns, costs = [loops - np.int32(start)], [loops], [of_loops]
+    if old is not None and r is not None and risen is not None:
+        i = np.repeat(np.arange(stop - start, dtype=np.int32), old.counts)
+        stays = old.below(r) & ~risen[i] & ~risen[old.indices] & (i != old.indices)
+        rows.append(i[stays])
+        columns.append(old.names[old.indices[stays]])
+        costs.append(old.cost[stays])
+    for pairs in tiles:
+        for here, there in ((pairs.i, pairs.j), (pairs.j, pairs.i)):
+            ours = (here >= start) & (here < stop)
+            rows.append(here[ours] - np.int32(start))
+            columns.append(there[ours])
+            costs.append(pairs.cost[ours])
+    place = np.concatenate(rows), np.concatenate(columns)
+    matrix = coo_array((np.concatenate(costs), place), shape=(stop - start, n)).tocsr()
+    matrix.sort_indices()
+    j, within = matrix.indices, (matrix.indices >= start) & (matrix.indices < stop)
+    others = np.unique(j[~within])
+    places = np.where(within, j - start, stop - start + np.searchsorted(others, j))
+    names = np.concatenate([np.arange(start, stop), others]).astype(np.int32)
+    return SupportBlock(matrix.indptr.astype(np.int64), places.astype(np.int32), matrix.data, names)
 
 
 def longest_row(indptr: IntArray, rows: IntArray) -> int:
@@ -115,14 +460,8 @@ def screen(
 
     `report(tiles done, tiles in all, pairs found)` is called as the pass goes on, and may raise.
     """
-    every: IntArray = np.arange(cost.n, dtype=np.int32)
-    among = None
-    if rows is not None:
-        among = np.zeros(cost.n, bool)
-        among[rows] = True
-    right = Side(cost, every, every, r, rounded_up(cost, r), (among,))
-    left = right if rows is None else right.part(rows)
-    total, tiles = run.tiles(_pairs_of_tile, left, right, TILE_ROWS, upper=rows is None)
+    left, right = screened_sides(cost, r, rows)
+    total, tiles = run.tiles(pairs_of_tile, left, right, TILE_ROWS, upper=rows is None)
     none = np.zeros(0, np.int32)
     found = [Pairs(none, none, np.zeros(0))]
     n_found = 0
@@ -133,7 +472,18 @@ def screen(
     return Pairs.join(found)
 
 
-def _pairs_of_tile(left: Side, right: Side) -> Pairs:
+def screened_sides(cost: Cost, r: FloatArray, rows: IntArray | None) -> tuple[Side, Side]:
+    """The sides of a screening pass: some rows (all if None), and all points."""
+    every: IntArray = np.arange(cost.n, dtype=np.int32)
+    among = None
+    if rows is not None:
+        among = np.zeros(cost.n, bool)
+        among[rows] = True
+    right = Side(cost, every, every, r, rounded_up(cost, r), (among,))
+    return right if rows is None else right.part(rows), right
+
+
+def pairs_of_tile(left: Side, right: Side) -> Pairs:
     """The pairs of S(r) between some rows and some columns, each pair of two rows once."""
     among = right.values[0]
     found: list[Pairs] = []

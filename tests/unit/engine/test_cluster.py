@@ -22,7 +22,9 @@ from sparrot.errors import (
     MissingExtraError,
     NotEnoughMemoryError,
 )
-from sparrot.ot import screen
+from sparrot.ot import _active_set, _screening, screen
+from sparrot.ot._active_set import Ceilings
+from sparrot.ot._screening import GATHERED_BYTES, PAIR_BYTES, ClientPairs, Pairs, SupportBlock
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 dask_array = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
@@ -76,27 +78,104 @@ def same(a, b):
     return True
 
 
+def little(a):
+    """Bytes on the client for the matrix of a result, but not for its candidate pairs."""
+    return (GATHERED_BYTES + PAIR_BYTES) / 2 * a.matrix.nnz
+
+
 @pytest.mark.parametrize("n_workers", [4, 1, 2])
 def test_the_number_of_workers_does_not_matter(X, by_threads, cluster, client, n_workers):
     cluster.scale(n_workers)
     client.wait_for_workers(n_workers, timeout=60)
     assert same(sparrot.qot(X, 0.01, engine=client), by_threads)
+    assert same(sparrot.qot(X, 0.01, engine=client, max_memory=little(by_threads)), by_threads)
+
+
+FLOOR, WEIGHTS, FAT = (
+    {"eps": 0.01, "min_neighbors": 4},
+    {"eps": 0.01, "weights": np.linspace(1, 2, N)},
+    {"eps": 0.02, "hollow": False},
+)
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        {"perplexity": 10},
-        {"eps": 0.01, "min_neighbors": 4},
-        {"n_neighbors": 6},
-        {"eps": 0.01, "weights": np.linspace(1, 2, N)},
-        {"eps": 0.02, "hollow": False},
-    ],
-    ids=lambda arguments: " ".join(arguments),
+    "arguments", [{"perplexity": 10}, FLOOR, {"n_neighbors": 6}, WEIGHTS, FAT], ids=" ".join
 )
 def test_whatever_is_asked_for_is_the_same_as_by_threads(X, client, arguments):
     X = X.astype(np.float32)
     assert same(sparrot.qot(X, engine=client, **arguments), sparrot.qot(X, **arguments))
+
+
+@pytest.mark.parametrize("arguments", [FLOOR, WEIGHTS, FAT], ids=" ".join)
+def test_newton_on_the_workers_has_the_bits_of_that_on_the_client(
+    X, client, arguments, monkeypatch
+):
+    def leave(self, n_neighbors):
+        if self._may_leave and isinstance(self._pairs, ClientPairs):
+            self._leave_on_workers(self._r)
+
+    monkeypatch.setattr(Ceilings, "make_room", leave)  # also where all would fit on the client
+    assert same(sparrot.qot(X, engine=client, **arguments), sparrot.qot(X, **arguments))
+
+
+def test_pairs_that_do_not_fit_on_the_client_never_come_there(
+    X, by_threads, client, monkeypatch, caplog
+):
+    gather, came = Cluster._gather, []
+
+    def seen(self, futures):
+        found = gather(self, futures)
+        came.extend(type(one) for one in found)
+        return found
+
+    monkeypatch.setattr(Cluster, "_gather", seen)
+    with caplog.at_level("INFO", "sparrot"):
+        sparrot.qot(X, 0.01, engine=client)
+        assert Pairs in came
+        assert "stay on the workers" not in caplog.text
+        came.clear()
+        sparrot.qot(X, 0.01, engine=client, max_memory=little(by_threads))
+    assert came
+    assert not {Pairs, SupportBlock} & set(came)
+    assert "stay on the workers" in caplog.text
+
+
+@pytest.mark.parametrize("underestimated", [False, True])
+def test_pairs_go_to_the_workers_when_they_become_too_many(
+    X, by_threads, client, monkeypatch, underestimated
+):
+    if underestimated:
+        monkeypatch.setattr(_active_set, "_SPARE", 1e-6)
+    path = list(sparrot.qot_path(X, [0.001, 0.01]))
+    arguments = {"engine": client, "max_memory": little(by_threads)}
+    for a, b in zip(sparrot.qot_path(X, [0.001, 0.01], **arguments), path, strict=True):
+        assert same(a, b)
+
+
+def test_pairs_that_fit_nowhere_are_refused_with_what_they_need(X, by_threads, client, monkeypatch):
+    monkeypatch.setattr(Cluster, "memory", lambda cluster: 1e6)
+    with pytest.raises(NotEnoughMemoryError, match=r"workers have 0\.001 GB together; give the"):
+        sparrot.qot(X, 0.01, engine=client, max_memory=little(by_threads))
+
+
+@pytest.mark.parametrize(
+    ("module", "what"), [(_active_set, r"about 1\d neighbors"), (_screening, "97562 entries")]
+)
+def test_a_matrix_that_does_not_fit_on_the_client_is_refused(
+    X, by_threads, client, monkeypatch, module, what
+):
+    monkeypatch.setattr(module, "GATHERED_BYTES", 10 * GATHERED_BYTES)
+    with pytest.raises(NotEnoughMemoryError, match=f"a matrix of {what}.* on the client"):
+        sparrot.qot(X, 0.01, engine=client, max_memory=little(by_threads))
+
+
+def test_a_checkpoint_of_pairs_on_the_workers_has_the_potentials(X, by_threads, client, tmp_path):
+    arguments = {"engine": client, "max_memory": little(by_threads)}
+    first = sparrot.qot(X, 0.01, checkpoint=tmp_path / "checkpoint", **arguments)
+    assert same(first, by_threads)
+    again = sparrot.qot(X, 0.01, checkpoint=tmp_path / "checkpoint")
+    assert len(again.history) < len(first.history) / 2
+    assert abs(again.matrix - by_threads.matrix).max() < 1e-7
 
 
 def test_a_few_rows_that_are_looked_at_again_round_as_all(client):
@@ -264,12 +343,14 @@ def at(stage, action):
     return callback
 
 
+@pytest.mark.parametrize("on_workers", [False, True])
 @pytest.mark.parametrize("stage", ["screening", "newton"])
-def test_a_worker_that_is_killed_takes_nothing_with_it(X, by_threads, client, stage):
+def test_a_worker_that_is_killed_takes_nothing_with_it(X, by_threads, client, stage, on_workers):
     client.wait_for_workers(2, timeout=60)
     pids = client.run(os.getpid)
     kill = at(stage, lambda: os.kill(next(iter(pids.values())), signal.SIGKILL))
-    assert same(sparrot.qot(X, 0.01, engine=client, progress=kill), by_threads)
+    arguments = {"max_memory": little(by_threads)} if on_workers else {}
+    assert same(sparrot.qot(X, 0.01, engine=client, progress=kill, **arguments), by_threads)
     client.wait_for_workers(2, timeout=60)
     assert set(client.run(os.getpid).values()) != set(pids.values())  # it was killed
 
@@ -420,13 +501,14 @@ def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
 
 
 def test_the_command_line_starts_a_cluster_of_its_own(tmp_path):
-    X = np.random.default_rng(0).standard_normal((66_000, 2))  # too many for the client
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4200, 3)) @ rng.standard_normal((3, 1000))  # too many for the client
     np.save(tmp_path / "points.npy", X)
-    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.0001"]
+    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.01"]
     line += ["--min-neighbors", "0", "--dask", "local:1", "-o", "out.npz"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert same(sparrot.load(tmp_path / "out.npz"), sparrot.qot(X, 0.0001))
+    assert same(sparrot.load(tmp_path / "out.npz"), sparrot.qot(X, 0.01))
 
 
 @pytest.mark.parametrize(

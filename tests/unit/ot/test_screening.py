@@ -15,7 +15,7 @@ from sparrot.ot import (
     transform_scores,
 )
 from sparrot.ot._ctransform import Reference, c_transform, rough_c_transform
-from sparrot.ot._screening import Pairs, Support
+from sparrot.ot._screening import Pairs, Support, _describe_block, _join_block
 
 
 def solve_by_bisection(s, mass):
@@ -143,6 +143,27 @@ def test_a_support_is_the_symmetric_matrix_of_its_pairs():
     assert support.indptr.tolist() == [0, 2, 4, 6, 8]
     assert support.indices.tolist() == [1, 2, 0, 1, 0, 3, 2, 3]
     assert support.cost.tolist() == [4, 2, 4, 3, 2, 0, 0, 5]
-    assert sorted(zip(support.pairs.i, support.pairs.j, strict=True)) == sorted(
-        zip(i, j, strict=True)
-    )
+    assert support.counts.tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("hollow", [True, False])
+def test_blocks_of_a_support_are_its_rows(hollow):
+    rng, n = np.random.default_rng(0), 60
+    i, j = (side.astype(np.int32) for side in np.triu_indices(n, 1))
+    every, r = Pairs(i, j, rng.random(len(i))), rng.random(n)
+    higher = np.where(np.arange(n) % 7 == 0, r + 0.2, r - 0.1)
+    risen, before, now = higher > r, every.where(every.below(r)), every.where(every.below(higher))
+    own = np.arange(0 if hollow else n, dtype=np.int32)
+    loops = Pairs(own, own, rng.random(len(own)))
+    expected, n_pairs = Support.of(Pairs.join([now, loops]), n), 0
+    for start, stop in ((0, 25), (25, n)):
+        place = start, stop, n, loops.i[start:stop], loops.cost[start:stop]
+        old = _join_block(*place, [before], None, None, None)
+        found = [now.where(risen[now.i] | risen[now.j])]
+        new = _join_block(*place, found, old, higher[old.names], risen[old.names])
+        entries = slice(expected.indptr[start], expected.indptr[stop])
+        assert new.counts.tolist() == expected.counts[start:stop].tolist()
+        assert new.names[new.indices].tolist() == expected.indices[entries].tolist()
+        assert new.cost.tolist() == expected.cost[entries].tolist()
+        n_pairs += _describe_block(new)[2]
+    assert n_pairs == len(now) + len(loops)
