@@ -31,7 +31,7 @@ from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import FEW, Reference, c_transform, rough_c_transform
-from sparrot.ot._dual import DenseDual, RestrictedDual, SparseDual
+from sparrot.ot._dual import DenseDual, RestrictedDual, SparseDual, like
 from sparrot.ot._floor import (
     SparseFloorDual,
     at_other_eps,
@@ -83,8 +83,8 @@ _SAME_EPS = 2  # divides the slack where only the floor is new: most rows move l
 _WARM_ROWS = 64  # that judge a warm start
 
 _MANY_COPIES = 10.0  # of a point, on average, from which on equal points have one row
-_COPIED_ROWS = 512  # at a time
-ENTRY_BYTES = 20  # of a matrix that is copied, and looked at once
+_COPIED_ROWS = 256  # at a time
+_ENTRY_BYTES = 26  # of a matrix that is copied, and of which components are found
 
 _PASSES = 2.5  # over all pairs, for one solve with everything that belongs to it, at most
 _LONG = 10.0  # seconds that are worth a line in the log
@@ -351,35 +351,38 @@ class EqualPoints(Method[PowerRegularizer]):
         return row, self._counts[plan.indices] - loop
 
     def _copied(self, plan: csr_array) -> csr_array:
-        """The plan of all points: each row as often, and each of its entries between as many."""
-        w, n, hollow = self._counts, self._problem.n, self._problem.hollow
+        """The plan of all points: each row as often, and each entry shared by as many columns."""
+        w, n = self._counts, self._problem.n
         row, among = self._entries(plan)
-        density = plan.data / (w[row] * among)
-        # First the columns: those of an entry are the members of its group.
-        each = w[plan.indices]
-        starts = (np.cumsum(w) - w)[plan.indices] - (np.cumsum(each) - each)
-        columns = self._members[np.arange(each.sum()) + np.repeat(starts, each)]
-        counts = np.bincount(row, each, len(w)).astype(np.int64)
-        wide = compressed(counts, columns, np.repeat(density, each), n)
-        wide.sort_indices()
-        # Then the rows, of which those of groups with affinity to themselves lose the diagonal.
-        loops = np.bincount(row[plan.indices == row], minlength=len(w)) > 0
-        counts = (counts - (hollow & loops))[self._of]
+        shared = like(plan, plan.data / (w[row] * among))
+        counts = np.bincount(row, among, len(w)).astype(np.int64)[self._of]
         self._require_memory(int(counts.sum()))
         ends = np.cumsum(counts)
         indices, data = np.empty(ends[-1], np.int32), np.empty(ends[-1])
         for start in range(0, n, _COPIED_ROWS):
-            some = wide[self._of[start : start + _COPIED_ROWS]]
-            own = np.repeat(np.arange(start, start + some.shape[0]), np.diff(some.indptr))
-            kept = some.indices != own if hollow else slice(None)
-            place = slice(ends[start] - counts[start], ends[start + some.shape[0] - 1])
-            indices[place], data[place] = some.indices[kept], some.data[kept]
+            distinct, of = np.unique(self._of[start : start + _COPIED_ROWS], return_inverse=True)
+            rows = self._with_all_columns(shared[distinct])[of]
+            own = np.repeat(np.arange(start, start + len(of)), np.diff(rows.indptr))
+            kept = rows.indices != own if self._problem.hollow else slice(None)
+            place = slice(ends[start] - counts[start], ends[start + len(of) - 1])
+            indices[place], data[place] = rows.indices[kept], rows.data[kept]
         return compressed(counts, indices, data, n)
+
+    def _with_all_columns(self, rows: csr_array) -> csr_array:
+        """Rows of distinct points, with a column for each copy of a column."""
+        each = self._counts[rows.indices]
+        ends, before = np.cumsum(each), np.cumsum(self._counts) - self._counts
+        first = before[rows.indices] - (ends - each)
+        columns = self._members[np.arange(each.sum()) + np.repeat(first, each)]
+        counts = np.diff(np.append(0, ends)[rows.indptr])
+        wide = compressed(counts, columns, np.repeat(rows.data, each), self._problem.n)
+        wide.sort_indices()
+        return wide
 
     def _require_memory(self, n_entries: int) -> None:
         n, most = self._problem.n, int(self._counts.max())
         self._run.require_memory(
-            n_entries * ENTRY_BYTES,
+            n_entries * _ENTRY_BYTES,
             what=f"an affinity of {n:,} points, of which {most:,} are equal and neighbors of each "
             f"other, has {n_entries:,} entries and",
             remedy="drop duplicates, and pass their numbers as {weights} with {hollow=False}",
