@@ -94,6 +94,20 @@ def test_with_a_floor_a_shift_for_each_point_changes_nothing(X, eps, share, seed
     assert np.abs(moved - plan(C, eps * C.mean(), k=k)).max() <= 1e-6
 
 
+@pytest.mark.parametrize(("most", "change"), [(1.0, 0.01), (10.0, 0.03), (100.0, 0.03)])
+def test_a_shift_for_each_point_hardly_changes_the_rows_of_n_neighbors(most, change):
+    rng = np.random.default_rng(0)
+    C = half_squared(rng.standard_normal((300, 20)))
+    s = most * C.mean() * rng.random(len(C))
+    moved = C + s[:, None] + s
+    np.fill_diagonal(moved, 0)
+    a, b = (sparrot.qot(K, metric="precomputed", n_neighbors=15) for K in (C, moved))
+    assert np.linalg.norm((b.matrix - a.matrix).toarray()) < change * np.linalg.norm(a.matrix.data)
+    assert np.median(effective(b.matrix)) < 15.5
+    again = sparrot.qot(moved, metric="precomputed", n_neighbors=15, potential=b)
+    assert again.eps == pytest.approx(b.eps, rel=0.05)
+
+
 @common
 @given(X=clouds, eps=relative_eps, share=shares, seed=seeds, size=st.floats(1e-3, 10.0))
 def test_with_a_floor_the_plan_is_a_contraction_of_the_cost(X, eps, share, seed, size):

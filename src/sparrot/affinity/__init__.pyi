@@ -3,6 +3,7 @@
 from ._diagnostics import (
     EACH_PIECE as EACH_PIECE,
     KEEP_LARGEST as KEEP_LARGEST,
+    LARGER as LARGER,
     in_pieces as in_pieces,
     leave_pieces_to_caller as leave_pieces_to_caller,
     signs_of_poor_choice as signs_of_poor_choice,

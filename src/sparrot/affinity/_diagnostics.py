@@ -23,6 +23,7 @@ from sparrot.errors import AffinityWarning, counted, warn
 from sparrot.ot import MIN_NEIGHBORS
 
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
+LARGER = "take a larger {perplexity}"
 EACH_PIECE = "take every piece by itself by {components='each'}"
 _MISSED = 0.1  # of the rows
 _MANY = 0.1  # of all points, that a point has for neighbors
@@ -56,7 +57,7 @@ def ways_to_connect(floors: Any = None) -> list[str]:
             f"give every point at least {MIN_NEIGHBORS:g} effective neighbors, with QOT by "
             f"{{min_neighbors={MIN_NEIGHBORS:g}}}"
         )
-    return [floor, "take a larger {perplexity}, or {eps='connected'}"]
+    return [floor, f"{LARGER}, or {{eps='connected'}}"]
 
 
 def in_pieces(labels: IntArray, floors: Any = None, *more: str) -> AffinityWarning | None:

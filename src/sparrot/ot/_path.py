@@ -44,7 +44,9 @@ _TIES = 1e-9  # relative difference below which costs count as equal
 _TYPICAL_ROWS, _ROWS_AT_ONCE = 64, 4  # rows from which the eps of a typical row is found
 _SHARE_OF_ROWS = 0.05  # with `n_neighbors`, eps as a share of that of a typical row,
 _SHARE_OF_PAIRS = 0.5  # for two neighbors, where rows are all but singular,
-_SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps
+_SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps,
+_FAR_BELOW_ROWS = 0.5  # where it is lowered if a typical row of the solution has that share of it,
+_MOST_ON_THE_WAY = 6  # so often at most
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
 _PART_RATIO = 4  # an entropic pilot has n / 4 points
@@ -191,9 +193,10 @@ class EpsilonPath:
         self._run = run
         self._start = None if start is None else start.u
         self._method = make_method(problem, options, run)
-        self._has_multipliers = False
+        self._has_multipliers, self._typical = False, np.inf
         if start is not None and start.e is not None:
             self._has_multipliers = self._method.take_multipliers(start.e, start.eps)
+            self._typical = start.eps + float(np.median(start.e))
         self._known: list[tuple[float, FloatArray]] = []
         self._plan: Any = None  # of the last solve
         self.n_solves = 0
@@ -361,9 +364,10 @@ class EpsilonPath:
             with suppress(NotConvergedError):  # a start is good, but no more than that
                 self._start = self.at(eps, _FLOOR_TOL, with_floor=False, or_dense=False).u
             self._known = []  # says nothing of problems with a floor
-            if share < _SHARE_ON_THE_WAY:
-                with suppress(NotConvergedError):
-                    self.at(_SHARE_ON_THE_WAY * eps, _FLOOR_TOL, or_dense=False)
+        if share < _SHARE_ON_THE_WAY and not (
+            self._has_multipliers and self._typical > _FAR_BELOW_ROWS * eps
+        ):
+            eps = self._on_the_way(eps)
         try:
             return self.at(share * eps, eps_is_given=False)
         except NotConvergedError as error:
@@ -376,6 +380,24 @@ class EpsilonPath:
                     "take {perplexity} with {min_neighbors}",
                 ],
             ) from error
+
+    def _on_the_way(self, eps: float) -> float:
+        """Solve at a larger eps first; the eps of a typical row, as far as that says it is another.
+
+        Numbers that are added to all costs of a point change the eps of rows by themselves, and
+        nothing else. So where rows of the solution have a far smaller one, theirs counts; unless
+        they have more neighbors than their floor, however small it is.
+        """
+        lower = eps
+        with suppress(NotConvergedError):
+            for _ in range(_MOST_ON_THE_WAY):
+                way = self.at(_SHARE_ON_THE_WAY * lower, _FLOOR_TOL, or_dense=False)
+                more = float(np.median(way.e)) if way.e is not None else 0.0
+                typical = _SHARE_ON_THE_WAY * lower + more
+                if typical > _FAR_BELOW_ROWS * lower:
+                    return lower
+                lower = typical
+        return eps
 
     def _eps_of_rows(self, k: float) -> float:
         """The median, over some rows, of the eps at which the row alone has k neighbors."""

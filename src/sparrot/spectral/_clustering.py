@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count, as_finite, as_seed
-from sparrot.affinity import KEEP_LARGEST, ways_to_connect
-from sparrot.errors import AffinityWarning, InvalidInputError, warn
+from sparrot.affinity import KEEP_LARGEST, LARGER, ways_to_connect
+from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
 from sparrot.spectral._eigen import (
     COMPONENTS,
+    PAIR,
+    SMALL_SHARE,
     Spectrum,
     announce_nearly_separate,
     eigenpairs,
@@ -99,7 +101,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         self.eigenvalues_ = pairs.values
         k = self.n_clusters
         self.n_clusters_ = suggest_clusters(pairs.values) if k is None else int(k)
-        self._announce_outliers(pairs, np.flatnonzero(kept))
+        told = self._announce_outliers(pairs, np.flatnonzero(kept))
         Y = pairs.functions[:, : self.n_clusters_]
         if assign == "kmeans":
             self._kmeans = KMeans(self.n_clusters_, n_init=10, random_state=seed)
@@ -109,6 +111,8 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         self.embedding_ = np.full((len(kept), self.n_clusters_), np.nan)
         self.embedding_[kept] = Y
         self.labels_ = self._assigned(self.embedding_)
+        if not told and pairs.n_connected_components == 1:
+            self._announce_small_clusters()
         return self
 
     @NeedsRows
@@ -133,12 +137,15 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
             labels[known] = self._kmeans.predict(Y[known])
         return labels
 
-    def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> None:
-        """Warn of clusters of few points, and of small components unless that was done before."""
+    def _announce_outliers(self, pairs: Spectrum, points: IntArray) -> bool:
+        """Warn of points that hang by a thread, and of components unless that was done before.
+
+        Returns whether there was something to warn of.
+        """
         already_warned = self.components == "warn"
         if not already_warned and pairs.n_connected_components > self.n_clusters_:
             self._announce_more_components_than_clusters(pairs)
-            return
+            return True
         order = np.arange(len(pairs.values))
         among = (pairs.nontrivial if already_warned else order > 0) & (order < self.n_clusters_)
         most = _SMALL * len(points) / self.n_clusters_
@@ -150,6 +157,27 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
             len(self.component_labels_),
             floors=self._floors,
             connected=connected,
+        )
+        return count > 0
+
+    def _announce_small_clusters(self) -> None:
+        """Warn of clusters of so few points that they may be outliers."""
+        n = int((self.labels_ >= 0).sum())
+        few = min(max(SMALL_SHARE * n, PAIR), _SMALL * n / self.n_clusters_)
+        sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+        small = np.flatnonzero((sizes > 0) & (sizes <= few))
+        if not len(small):
+            return
+        points = np.flatnonzero(np.isin(self.labels_, small))
+        floor, _ = ways_to_connect(self._floors)
+        warn(
+            AffinityWarning(
+                f"{counted(len(small), 'cluster')} of {self.n_clusters_}"
+                f"{' together have' if len(small) > 1 else ' has'} {len(points)} of {n} points, "
+                "which may be outliers that the graph hardly joins to others",
+                value=points,
+                remedy=[floor, LARGER, "drop these points"],
+            )
         )
 
     def _announce_more_components_than_clusters(self, pairs: Spectrum) -> None:

@@ -28,15 +28,15 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_generator, as_tolerance
-from sparrot.affinity import EACH_PIECE, KEEP_LARGEST, in_pieces, ways_to_connect
+from sparrot.affinity import EACH_PIECE, KEEP_LARGEST, LARGER, in_pieces, ways_to_connect
 from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
 _NEAR = 1e-3  # distance of an eigenvalue from one
-_SMALL_SHARE = 0.01  # of the points
-_PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
+SMALL_SHARE = 0.01  # of the points
+PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _NAMED = 10  # points in a message
 
 
@@ -114,7 +114,7 @@ def nearly_separate(
     >>> nearly_separate(np.array([0.99]), far, np.array([True]))
     (0, array([], dtype=int64))
     """
-    few = min(max(_SMALL_SHARE * len(vectors), _PAIR), most)
+    few = min(max(SMALL_SHARE * len(vectors), PAIR), most)
     found = among & (values >= 1 - _NEAR) & (participation(vectors) < few)
     size = np.abs(vectors[:, found])
     return int(found.sum()), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))
@@ -143,6 +143,7 @@ def announce_nearly_separate(
         return
     named = ", ".join(str(i if names is None else names[i]) for i in points[:_NAMED])
     drop = "drop these points, and by {components='largest'} what falls off then"
+    floor, larger = ways_to_connect(floors)
     warn(
         AffinityWarning(
             f"{count} of the leading eigenvalues {'is' if count == 1 else 'are'} within {_NEAR:g} "
@@ -151,7 +152,7 @@ def announce_nearly_separate(
             f"{'one piece in name only' if connected else 'in pieces'}, and spectral methods find "
             "these points instead of clusters",
             value=points,
-            remedy=[*ways_to_connect(floors), drop if connected else KEEP_LARGEST],
+            remedy=[floor, LARGER, drop] if connected else [floor, larger, KEEP_LARGEST],
         )
     )
 

@@ -16,6 +16,10 @@ REMEDY = (
     "give every point at least 5 effective neighbors, with QOT by min_neighbors=5, or take a "
     "larger perplexity, or eps='connected'"
 )
+THREAD = (
+    "give every point at least 5 effective neighbors, with QOT by min_neighbors=5, or take a "
+    "larger perplexity, or drop these points"
+)
 RAISE = (
     "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity, or eps='connected'"
 )
@@ -35,6 +39,16 @@ def joined(one, other, weight):
     return sp.csr_array(W)
 
 
+def test_a_cluster_of_two_points_that_hang_by_more_than_a_thread_is_told():
+    W = joined(blob(400), sp.csr_array(np.ones((2, 2)) - np.eye(2)), 0.02)
+    model = sparrot.SpectralClustering(3, affinity="precomputed", random_state=0)
+    (caught,) = warnings_of(lambda: model.fit(W))
+    assert "1 cluster of 3 has 2 of 402 points" in caught.message.problem
+    assert caught.message.value.tolist() == [400, 401]
+    assert caught.message.remedy == THREAD
+    assert sorted(np.bincount(model.labels_))[0] == 2
+
+
 def warnings_of(work):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -52,7 +66,7 @@ def test_few_points_that_hang_by_a_thread_are_named_once_with_the_remedy(estimat
     assert NAME_ONLY in said.problem
     assert f"belongs to {m} of {400 + m} points (400, 401" in said.problem
     assert said.value.tolist() == [*range(400, 400 + m)]
-    assert said.remedy.startswith(REMEDY)
+    assert said.remedy.startswith(THREAD)
     assert "components='largest'" in said.remedy
     assert "{" not in str(said)
     assert caught.filename == __file__
@@ -68,7 +82,9 @@ def test_the_far_pair_of_points_that_the_smallest_connecting_eps_joins_is_named(
     (caught,) = warnings_of(lambda: model.fit(X))
     assert caught.message.value.tolist() == [300, 301]
     model.set_params(affinity=sparrot.QOT(perplexity=60))
-    assert not warnings_of(lambda: model.fit(X))
+    told = warnings_of(lambda: model.fit(X))
+    assert all("1 cluster of 2 has 2 of 302 points" in w.message.problem for w in told)
+    assert len(told) == (estimator is sparrot.SpectralClustering)  # it is a cluster all the same
 
 
 @pytest.mark.parametrize("estimator", SPECTRAL)
@@ -84,7 +100,8 @@ def test_the_far_pair_of_points_that_the_smallest_connecting_eps_joins_is_named(
 )
 def test_slow_functions_of_many_points_are_no_reason_to_warn(estimator, W):
     assert eigenpairs(W, 2).values[1] > 0.99
-    assert not warnings_of(lambda: estimator(3, affinity="precomputed").fit(W))
+    told = warnings_of(lambda: estimator(3, affinity="precomputed").fit(W))
+    assert not [w for w in told if "may be outliers" not in w.message.problem]  # small clusters
 
 
 def test_a_share_of_a_hundredth_decides():
