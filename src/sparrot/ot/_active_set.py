@@ -506,8 +506,8 @@ class Ceilings:
             # Rows that stick out go above their c-transforms, others come down, but not while rows
             # only come near a solution. A transform over the support that is little above the old
             # ceiling is good enough, for pairs outside have smaller scores than that; where it is
-            # far above, all points are asked.
-            v = np.where(np.isfinite(near), near, u[over] + slack[over])
+            # far above, or vast for want of pairs, all points are asked.
+            v = np.fmin(near, self._r[over] + _FASTEST_RISE * slack[over])
             far = ~(near <= (self._r + slack / 2)[over])
             if far.any():
                 whole = Reference.whole(problem, u, self._e)

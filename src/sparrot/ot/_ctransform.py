@@ -33,7 +33,7 @@ from sparrot.ot._screening import (
     rounded_up,
 )
 
-_FASTER = 8.0  # factor on the step by which a row without any candidate rises
+_FASTER = 8.0  # factor on the step by which a row with too few candidates rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
 _WORTH_COMPILING = 500_000  # entries of a block
 _SUPPORT_ROWS = 4096  # rows of a block of a support
@@ -77,8 +77,9 @@ def c_transform(
     `near` are guesses. Candidates are the pairs with `near_i + u_j > C_ij`; if the transform over
     these is no higher than the guess, no other pair matters to it. If it is higher, it is the next
     guess, and the row is looked at again: once without a floor, for then it is a bound. Where the
-    candidates are fewer than the floor of their row, or none, the transform over them is infinite,
-    and the guess rises by ever longer steps. In a hollow problem a point is no candidate for
+    candidates are hardly more than the floor of their row, fewer, or none, the transform over them
+    is vast or infinite: the guess rises no more than by ever longer steps, or all points would be
+    candidates. In a hollow problem a point is no candidate for
     itself. `report(row groups done, row groups in all)` is called as it goes on.
     """
     problem, e, g = reference.problem, reference.e, reference.problem.regularizer
@@ -107,7 +108,8 @@ def c_transform(
         low = ~(v[todo] <= near)
         again, bound, left, todo = v[todo][low], near[low], left.part(low), todo[low]
         rounded = again + _ROUNDING * (np.abs(again) + step)
-        near = np.where(np.isfinite(again), rounded, bound + step)
+        is_bound = np.isfinite(again) & (floor is None)
+        near = np.where(is_bound, rounded, np.minimum(rounded, bound + step))
         left = replace(left, ceiling=near, bound=rounded_up(cost, near, left.names))
         step *= _FASTER
     return v, counts

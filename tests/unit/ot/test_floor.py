@@ -26,8 +26,9 @@ from sparrot.affinity import _registry as registry
 from sparrot.affinity._kinds import KINDS
 from sparrot.cost import make_cost
 from sparrot.engine import Run
-from sparrot.ot import Certificate, Options, Problem, QuadraticRegularizer
+from sparrot.ot import Certificate, Options, Problem, QuadraticRegularizer, _ctransform
 from sparrot.ot._active_set import ActiveSet, Ceilings
+from sparrot.ot._ctransform import Reference
 from sparrot.ot._dense import DenseNewton
 from sparrot.ot._floor import floor_certificate, transform_rows
 
@@ -808,6 +809,34 @@ def test_the_transform_of_rows_brackets_a_floor_however_small_eps_is(eps):
     )  # fmt: skip
     assert f == pytest.approx(F, rel=1e-9)
     assert v == pytest.approx(V, rel=1e-9)
+
+
+def test_rows_with_hardly_more_candidates_than_their_floor_do_not_ask_all_points(monkeypatch):
+    """Over 15 points the transform with a floor of all but 15 is vast: most points are below it."""
+    n, eps = 2000, 1e-3
+    cost = make_cost(np.random.default_rng(0).standard_normal((n, 2)), "sqeuclidean")
+    problem = Problem(cost, QuadraticRegularizer(eps), floor=np.full(n, 15 - 1e-6))
+    rows, none = np.arange(0, n, 20, dtype=np.int32), np.zeros(n)
+    every, k = np.arange(n, dtype=np.int32), problem.floor[rows]
+    S = -cost.pairs(np.repeat(rows, n), np.tile(every, len(rows))).reshape(-1, n)
+    S[np.arange(len(rows)), rows] = -np.inf
+    nearest = np.sort(S)[:, :-17:-1]
+    over_these, _ = transform_rows(nearest[:, :15], none[:15], eps, k, none[rows], 1e-12)
+    assert np.median(over_these) > np.median(-S)
+    asked = []
+    candidates = _ctransform._candidates
+
+    def counted(*arguments, **named):
+        asked.append(candidates(*arguments, **named))
+        return asked[-1]
+
+    monkeypatch.setattr(_ctransform, "_candidates", counted)
+    near = -nearest[:, 14:].mean(axis=1)
+    with Run(1) as run:
+        v, _ = _ctransform.c_transform(cost, rows, Reference.whole(problem, none, none), near, run)
+    expected, _ = transform_rows(S, none, eps, k, none[rows], 1e-12)
+    np.testing.assert_allclose(v, expected, rtol=1e-9)
+    assert sum(len(found.i) for found in asked) < 0.1 * n * len(rows)
 
 
 def test_a_row_of_fewer_points_than_its_floor_has_no_transform():
