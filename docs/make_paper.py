@@ -3,8 +3,8 @@
 python docs/make_paper.py FOLDER
 
 The text is that of `_templates/paper.md`, where a paragraph in braces stands for what is stored:
-`{counts}` of all verdicts; `{experiment NAME}`, its title, command, the digest of the code that
-ran, and its set-up, which is the docstring of its module; `{figure NAME}`, followed by its caption;
+`{counts}` of all verdicts, and the digest of the code that ran; `{experiment NAME}`, its title,
+command, and set-up, which is the docstring of its module; `{figure NAME}`, followed by its caption;
 `{claims NAME}`, the table.
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 from PIL import Image
 
 from sparrot.paper import EXPERIMENTS
+from sparrot.paper._work import code_digest
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures" / "paper"
@@ -54,10 +55,11 @@ def filled(text: str, found: dict[str, dict], folder: Path) -> Iterator[str]:
     kind, name = mark.groups()
     if kind == "counts":
         yield table_of_counts(found)
+        yield sentences_in_words(found)
+        yield code_in_words(found)
     elif kind == "experiment":
         yield f"({name})=\n## {found[name]['title']}"
-        code = f" (code {found[name]['code'][:12]})" if "code" in found[name] else ""
-        yield f"`sparrot reproduce {name}`{code}"
+        yield f"`sparrot reproduce {name}`"
         yield setup(name)
     elif kind == "claims":
         yield table_of_claims(found[name]["claims"])
@@ -80,15 +82,43 @@ def table_of_counts(found: dict[str, dict]) -> str:
     return "\n".join([HEADS["counts"], *rows])
 
 
+def sentences_in_words(found: dict[str, dict]) -> str:
+    """How many different sentences these are, by their worst verdict."""
+    verdicts: dict[str, set] = {}
+    for result in found.values():
+        for claim in result["claims"]:
+            verdicts.setdefault(claim["sentence"], set()).add(claim["holds"])
+    fail = sum(False in of for of in verdicts.values())
+    hold = sum(True in of and False not in of for of in verdicts.values())
+    return (
+        f"These are {len(verdicts)} sentences: {hold} hold in every set-up in which they were "
+        f"tested, {fail} fail in at least one."
+    )
+
+
+def code_in_words(found: dict[str, dict]) -> str:
+    """Which code all this is from: on the page, and a warning if it is not that of today."""
+    digests = {result["code"][:12] for result in found.values() if "code" in result}
+    if digests != {code_digest()[:12]}:
+        sys.stderr.write("the numbers are not all from the code as it is now\n")
+    names = " and ".join(f"`{digest}`" for digest in sorted(digests))
+    return f"Digest of the code that computed all numbers (texts and drawing left out): {names}."
+
+
 def table_of_claims(claims: list[dict]) -> str:
     """Sentence, published number, ours, and the verdict with its criterion and reason."""
     rows = []
     for claim in claims:
         verdict = f"**{claim['verdict']}** ({claim['criterion']})"
-        verdict += f". {claim['reason']}" if claim["reason"] else ""
+        verdict += f". {capitalized(claim['reason'])}" if claim["reason"] else ""
         cells = (claim["sentence"], claim["paper"], claim["ours"], verdict)
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([HEADS["claims"], *rows])
+
+
+def capitalized(text: str) -> str:
+    """With a capital, unless it begins with a symbol such as v_2 or k-NN."""
+    return text[0].upper() + text[1:] if text.split()[0].isalpha() else text
 
 
 def setup(name: str) -> str:

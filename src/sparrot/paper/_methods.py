@@ -12,8 +12,8 @@ clean point is joined to the next on either side; the authors' has Gaussian weig
 neighbors, the point itself among them. The eigenvalues of a ring come in pairs after the first, so
 that ten vectors cut the fifth pair in two. Which half they keep is up to the eigensolver, and is
 worth up to (pi/2)/10 of angle: it can differ from one machine to the next. So there are two judges:
-`whole`, to the eleven of whole pairs, in which the ten should lie, gives the verdict; `angle`, to
-the paper's ten, is said beside it.
+`whole`, of eleven vectors to the eleven of the ring, which are whole pairs, gives the verdict;
+`angle`, of the paper's ten to ten, is said beside it.
 """
 
 from __future__ import annotations
@@ -135,31 +135,33 @@ def principal(X: FloatArray, d: int) -> FloatArray:
     return (left * values)[:, :d]
 
 
-N_VECTORS = 10
-JUDGES = {"angle": N_VECTORS, "whole": N_VECTORS + 1}  # vectors of the ring
+JUDGES = {"angle": 10, "whole": 11}  # how many vectors
 
 
-def leading(W: Any, count: int = N_VECTORS, *, method: str = "") -> FloatArray:
+def leading(W: Any, *, method: str = "") -> FloatArray:
     """The leading eigenvectors, the trivial one first; of MAGIC's operator, the right ones."""
-    pairs = eigenpairs(W, count, components="each")
+    pairs = eigenpairs(W, max(JUDGES.values()), components="each")
     return pairs.functions if method == "MAGIC" else pairs.vectors
 
 
 def reference(spiral: Spiral) -> FloatArray:
     """The leading eigenvectors of the ring, in whole pairs."""
-    return leading(knn(spiral.clean, 2).matrix, max(JUDGES.values()))
+    return leading(knn(spiral.clean, 2).matrix)
 
 
 def judged(V: FloatArray, truth: FloatArray) -> dict[str, float]:
-    """The mean principal angle to the ten vectors, and to whole pairs.
+    """The mean principal angle of ten vectors to ten, and of whole pairs to whole pairs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> judged(np.eye(12)[:, :10], np.eye(12)[:, :11])
+    >>> judged(np.eye(12)[:, :11], np.eye(12)[:, :11])
     {'angle': 0.0, 'whole': 0.0}
     """
-    return {judge: mean_principal_angle(V, truth[:, :count]) for judge, count in JUDGES.items()}
+    return {
+        judge: mean_principal_angle(V[:, :count], truth[:, :count])
+        for judge, count in JUDGES.items()
+    }
 
 
 def angles(

@@ -30,6 +30,7 @@ from sparrot.errors import AffinityWarning
 _PACKAGE = Path(__file__).parents[1]
 _NOT_COMPUTING = ("plot/", "report/", "cli/", "__main__.py", "paper/_figures.py")
 _DRAWING = re.compile(r"_?draw(_|$)")  # names of functions
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 Unit = Callable[[], Any]
 Report = Callable[[str, int, int], None]  # unit, done, total
@@ -148,7 +149,7 @@ def fingerprint(name: str, version: str, parameters: Any) -> str:
 
 @cache
 def code_digest(package: Path = _PACKAGE) -> str:
-    """A digest of all code of a package that numbers can depend on; not of code that draws.
+    """A digest of all code of a package that numbers can depend on; not of texts, nor drawings.
 
     Examples
     --------
@@ -159,20 +160,21 @@ def code_digest(package: Path = _PACKAGE) -> str:
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
         if not name.startswith(_NOT_COMPUTING):
-            code = path.read_bytes()
-            if name.startswith("paper/"):
-                code = _without_drawing(code)
+            code = _computing(path.read_bytes(), draws=name.startswith("paper/"))
             digest.update(f"{name} ".encode() + sha256(code).digest())
     return digest.hexdigest()
 
 
-def _without_drawing(code: bytes) -> bytes:
-    """A module without its functions `draw` and `_draw_...`."""
+def _computing(code: bytes, draws: bool) -> bytes:
+    """A module without its docstrings and, if it draws, its functions `draw` and `_draw_...`."""
     tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
     tree.body = [
         node
         for node in tree.body
-        if not (isinstance(node, ast.FunctionDef) and _DRAWING.match(node.name))
+        if not (draws and isinstance(node, ast.FunctionDef) and _DRAWING.match(node.name))
     ]
     return ast.dump(tree).encode()
 
