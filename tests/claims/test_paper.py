@@ -92,7 +92,8 @@ def test_the_projection_contracts(noise):
 def test_the_effect_of_noise_decays_with_the_dimension(noise):
     """[the affinity of noisy data is O_p(p^(-1/2)) from that of the clean, as a formula]"""
     assert robustness.decay(noise["noise"], "QOT") == pytest.approx(-0.5, abs=0.1)
-    assert robustness.decay(noise["noise"], "Gaussian") > -0.1
+    for name in ("Gaussian, symmetric", "Gaussian, Markov"):
+        assert robustness.decay(noise["noise"], name) > -0.1
 
 
 def test_potentials_on_spheres_scale():

@@ -1,14 +1,16 @@
 """The paper's mixture of three Gaussians: clusters by QOT, EOT and k-NN.
 
-Scores over the parameter of each method for several dimensions; QOT at its default and EOT of the
-same mean perplexity; and the best parameter of each method after a reduction by PCA. The means are
-at radius 1 in the paper's text and at 1.5 in the authors' code: everything is run, and judged, for
-both. Published scores are read off the figures of the code.
+Three times 500 points in d = 10, 50 and 250 dimensions, with standard deviations of 0.3, 0.6 and 1
+in each coordinate; the three means are on a circle in the plane of the first two. Scores over the
+parameter of each method; QOT at its default and EOT of the same mean perplexity; and, for d = 250,
+the best parameter of each method after a reduction to d_PCA principal components. The circle has
+radius 1 in the paper's text and 1.5 in the authors' code: everything is run, and judged, for both.
+Published scores are read off the figures of the code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,6 +39,7 @@ _UNCHANGED = 0.15  # of NMI over all numbers of components
 _CLEAR = 0.25  # gap over the tenth eigenvalue
 _NEGLIGIBLE = 0.1  # of QOT's gap
 _WORSE = 1.5  # times the angle: "rapidly worsens"
+_LOST = 0.5  # of the NMI: the same, and "rapidly deteriorates"
 _TABLES = ("scores", "score_bands", "pca", "pca_bands", "best", "marks", "spectra")
 _DRAWN = ("shown", "principal")
 
@@ -221,7 +224,7 @@ def _claims_on_defaults(rows: Rows) -> list[Claim]:
             "the first two non-trivial eigenvectors for the QOT affinities distinguish cleanly "
             "between clusters. On the other hand, for the EOT affinities effectively consist of "
             "only noise",
-            "clean; noise",
+            "clean; noise (figure, not read)",
             f"NMI of clusters by them: {by_method(found)} (d = {rows[0]['d']})",
             "NMI at least 0.7 for QOT and at most 0.1 for EOT, at equal mean perplexity",
             clean,
@@ -251,7 +254,7 @@ def _claim_on_spectra(rows: Rows) -> Claim:
     widest = [int(np.argmax(np.diff(of[d, "QOT"].mean(axis=0)))) + 1 for d in dimensions]
     return Claim(
         "only the QOT projection exhibits clear gaps between the leading Laplacian eigenvalues",
-        "only QOT",
+        "only QOT (figure, not read)",
         f"gap after the third eigenvalue: {found} at d = {listed(dimensions)}; QOT's over its "
         f"tenth eigenvalue {listed(shares, '.2f')}",
         f"lambda_4 - lambda_3 of QOT at least a quarter of its lambda_{_LEADING} at every d, and "
@@ -259,10 +262,15 @@ def _claim_on_spectra(rows: Rows) -> Claim:
         hold,
         unless(
             hold,
-            f"the least share of QOT is {min(shares):.2f}; its widest gap is after the eigenvalue "
-            f"of number {listed(widest)} at these d, and three clusters ask for the third",
+            f"the least share of QOT is {min(shares):.2f}; its widest gap follows eigenvalue "
+            f"{_enumerated(widest)} at d = {_enumerated(dimensions)}; three clusters call for the "
+            "third",
         ),
     )
+
+
+def _enumerated(values: Sequence[int]) -> str:
+    return " and ".join(filter(None, [listed(values[:-1]), str(values[-1])]))
 
 
 def _eigenvalues(rows: Rows, d: int, method: str) -> FloatArray:
@@ -288,19 +296,26 @@ def _claims_on_curves(rows: Rows) -> list[Claim]:
     leads = [best[d, "QOT"][0] - best[d, "EOT"][0] for d in dimensions]
     turns = [best[d, "EOT"][1] - best[d, "QOT"][1] for d in dimensions]
     nearest, away = ([best[d, "k-NN"][key] for d in dimensions] for key in (0, 1))
-    worsens = away[-1] >= _WORSE * away[0] and away == sorted(away)
+    worsens = (
+        away[-1] >= _WORSE * away[0] and away == sorted(away) and nearest[-1] <= _LOST * nearest[0]
+    )
     stable = bool(np.diff(kept).min() >= -0.05)
     widening = all(lead[-1] > lead[0] and min(lead) > 0 for lead in (leads, turns))
     return [
         Claim(
             "the performance of k-NN rapidly worsens as the dimensionality d increases",
-            "best angle 0.31, 0.70, 0.91; best NMI 0.82 at d = 10, below 0.5 at 50 and 250",
+            "best angle 0.31, 0.70, 0.91; best NMI 0.82 at d = 10, below 0.5 at 50, 0.17 at 250 "
+            "(by d_PCA = 250)",
             f"best angle {listed(away, '.2f')} at d = {listed(dimensions)}; best NMI "
             f"{listed(nearest, '.2f')}",
             f"best angle grows from each d to the next, and at least {_WORSE} times from the first "
-            "to the last",
+            "to the last, where best NMI is at most half",
             worsens,
-            unless(worsens, f"it changes from {away[0]:.2f} to {away[-1]:.2f}"),
+            unless(
+                worsens,
+                f"the angle changes from {away[0]:.2f} to {away[-1]:.2f}, NMI from "
+                f"{nearest[0]:.2f} to {nearest[-1]:.2f}",
+            ),
         ),
         Claim(
             "the performance of QOT remains stable and outperforms EOT by a widening margin as d "
@@ -336,7 +351,7 @@ def _claims_on_pca(rows: Rows) -> list[Claim]:
     unchanged = level == 0
     rise, fall = jumps(means["EOT"])
     unstable = min(rise, fall) >= _JUMP
-    deteriorates = means["k-NN"][-1] <= means["k-NN"][0] / 2
+    deteriorates = means["k-NN"][-1] <= _LOST * means["k-NN"][0]
     at = f"at d_PCA = {listed(components)}"
     return [
         Claim(

@@ -185,6 +185,9 @@ def test_every_criterion_on_clusters_is_met_by_the_published_scores():
         for d, curves in PUBLISHED["mixture"].items()
         for row in published_scores(curves)
     ]
+    for row in scores:  # d_PCA = 250 is d = 250 without reduction
+        if (row["d"], row["method"]) == (250, "k-NN"):
+            row["nmi"] = PUBLISHED["components"]["k-NN"]["250"]
     for claim in mixture._claims_on_curves(scores):
         assert claim.holds, claim
     components = [
@@ -204,6 +207,19 @@ def test_ten_vectors_that_keep_the_other_half_of_a_pair_are_off_by_a_tenth_of_a_
     found = judged(other_half, ring)
     assert found["angle"] == pytest.approx(np.pi / 20)
     assert found["whole"] == pytest.approx(0, abs=1e-7)
+
+
+@pytest.mark.parametrize(("markov", "kept"), [(0.2, True), (0.05, False)])
+def test_noise_of_rank_one_has_to_survive_either_normalization(markov, kept):
+    changes = {"QOT": 1e-12, "EOT": 1e-12, "Gaussian, symmetric": 6.0, "Gaussian, Markov": markov}
+    numbers = {
+        "rank-one": [{"affinity": a, "change": change} for a, change in changes.items()],
+        "contraction": [{"change": 0.2, "bound": 1.0}],
+        "noise": [],
+    }
+    claim = robustness.claims(numbers)[1]
+    assert claim.holds is kept
+    assert f"6.00 (Gaussian, symmetric) and {markov:.2f} (Gaussian, Markov)" in claim.ours
 
 
 def test_the_slope_of_noise_is_fitted_in_high_dimension_only():
@@ -306,13 +322,18 @@ def test_gaps_are_compared_as_they_are_not_as_shares(qot, eot, clear):
 
 
 @pytest.mark.parametrize(
-    ("angles", "worsens"),
-    [((0.31, 0.70, 0.91), True), ((0.31, 0.70, 0.40), False), ((0.70, 0.75, 0.91), False)],
+    ("angles", "last", "worsens"),
+    [
+        ((0.31, 0.70, 0.91), 0.17, True),
+        ((0.31, 0.70, 0.91), 0.50, False),
+        ((0.31, 0.70, 0.40), 0.17, False),
+        ((0.70, 0.75, 0.91), 0.17, False),
+    ],
 )
-def test_k_nn_worsens_by_its_angles_whatever_its_nmi(angles, worsens):
+def test_k_nn_worsens_only_if_both_its_angle_and_its_nmi_do(angles, last, worsens):
     rows = [
-        {"d": d, "method": m, "parameter": 5, "seed": 0, "nmi": 0.5, "angle": angle}
-        for d, angle in zip((10, 50, 250), angles, strict=True)
+        {"d": d, "method": m, "parameter": 5, "seed": 0, "nmi": nmi, "angle": angle}
+        for d, angle, nmi in zip((10, 50, 250), angles, (0.82, 0.5, last), strict=True)
         for m in ("QOT", "EOT", "k-NN")
     ]
     claim = next(c for c in mixture._claims_on_curves(rows) if "k-NN rapidly worsens" in c.sentence)
@@ -365,6 +386,46 @@ def test_sevens_and_nines_are_judged_by_the_contrast_that_was_published(qot, eot
     claims = digits.claims(digit_marks(qot, eot))
     words = ("clear separation between 7s and 9s", "superimposed")
     assert [c.holds for w in words for c in claims if w in c.sentence] == expected
+
+
+def test_thresholds_of_digits_are_half_way_to_the_published_numbers():
+    shares = {(0.803, 0.665): [True, True], (0.802, 0.665): [False, False]}
+    words = ("clear separation between 7s and 9s", "superimposed")
+    for pair, expected in shares.items():
+        claims = digits.claims(digit_marks(*pair))
+        assert [c.holds for w in words for c in claims if w in c.sentence] == expected
+
+
+@pytest.mark.parametrize(("eot", "noisier"), [((0.5, 0.5), True), ((0.5, 0.95), False)])
+def test_an_embedding_is_noisier_only_if_the_first_coordinate_and_both_say_so(eot, noisier):
+    numbers = digit_marks(0.94, 0.665)
+    for row in numbers["all"]:
+        found = eot if row["method"] == "EOT" else (0.94, 0.95)
+        row.update(zip(("slant", "slant_both"), found, strict=True))
+    claim = next(c for c in digits.claims(numbers) if "noisier" in c.sentence)
+    assert claim.holds is noisier
+    assert "by the first coordinate alone EOT is better than QOT in 0 of 1 samples" in claim.ours
+
+
+def test_vectors_on_few_images_are_counted_and_shares_are_medians():
+    rows = []
+    for seed, share in enumerate((0.002, 0.4, 0.5)):
+        marks = digit_marks(0.94, 0.665)["all"]
+        rows += [row | {"seed": seed, digits._LIVES_ON[0]: share} for row in marks]
+    claim = next(
+        c
+        for c in digits._claims_by_means(digit_marks(0, 0) | {"all": rows})
+        if "v_2-v_4" in c.sentence
+    )
+    assert "EOT 40%, 50%, 50%" in claim.ours
+    assert "in 1 of 3 samples v_2 of EOT lives on fewer than 1% of the images" in claim.ours
+
+
+def test_a_mean_near_its_threshold_is_said_to_be_within_its_spread():
+    values = np.array([0.7, 0.8, 0.9])  # a standard error of 0.058
+    assert digits.with_error(values, 0.7) == "0.800 ± 0.058 (within its spread)"
+    assert digits.with_error(values, 0.68) == "0.800 ± 0.058"
+    assert digits.with_error(values[:1], 0.7) == "0.700"
 
 
 def test_digits_say_how_many_samples_would_fail_alone():

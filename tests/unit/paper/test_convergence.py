@@ -62,6 +62,20 @@ def test_one_problem_of_ten_steps_is_enough_for_newton_not_to_be_fast():
     assert convergence.claims({"tol": 1e-8, "steps": [r for r in rows if r["seed"] < 2]})[0].holds
 
 
+def test_each_cost_has_its_own_steps_of_both_algorithms():
+    steps = {name: k for k, name in enumerate((*convergence._PRINTED, *convergence._OURS), start=5)}
+    rows = [
+        {"n": n, "seed": 0, "solver": name, "steps": k, "early": k}
+        for n in (250, 1000)
+        for name, k in steps.items()
+    ]
+    by_least, by_code = convergence.claims({"tol": 1e-8, "steps": rows})[:2]
+    for claim, costs in ((by_least, ""), (by_code, ", costs 1 - K")):
+        first, second = (steps[f"Algorithm {k}{costs}"] for k in (1, 2))
+        assert f": Algorithm 1 {first} and {first} (N" in claim.ours
+        assert f"Algorithm 2 in all {second} and {second};" in claim.ours
+
+
 def test_one_projection_onto_row_sums_is_the_nearest_such_matrix():
     K = np.full((4, 4), 2.0) + np.diag([0.0, 0.1, 0.2, 0.3])  # stays positive
     W, errors = convergence.plain_alternation(K, 1e-12)
