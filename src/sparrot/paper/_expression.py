@@ -1,4 +1,4 @@
-"""Counts of genes to points, preprocessed as by the authors, with scanpy.
+"""Counts of genes to points, preprocessed as in the authors' code, with scanpy.
 
 Cells with fewer than 200 genes and genes in fewer than 3 cells are left out; counts are scaled to
 10,000 a cell; log(1 + x); genes that are variable by scanpy's default thresholds are kept; each
