@@ -19,7 +19,7 @@ from sparrot.plot._categories import in_order
 from sparrot.plot._style import PALETTE, SEQUENTIAL, colors
 
 # Can be told apart with every kind of color vision; markers do the rest.
-BLUE, ORANGE, GREEN, RED, SKY, PINK, GRAY = PALETTE[:7]
+BLUE, ORANGE, GREEN, RED, SKY, PINK, GRAY, YELLOW = PALETTE
 BLACK = "#000000"
 STYLES: dict[str, dict[str, Any]] = {
     "QOT": {"color": BLUE, "marker": "o"},
@@ -149,10 +149,18 @@ def draw_overview(top: Any, below: Any, numbers: dict[str, Any], title: str, cap
     below.supxlabel(f"{caption}; triangles: beyond the limits", fontsize=9)
 
 
-def draw_points(axes: Any, Y: Any, labels: Any, *, size: float = 5, legend: bool = True) -> None:
+def draw_points(
+    axes: Any,
+    Y: Any,
+    labels: Any,
+    *,
+    shades: dict[str, str] | None = None,
+    size: float = 5,
+    legend: bool = True,
+) -> None:
     """A plane of points, colored by label, in random order so that no label covers another."""
     Y, labels = np.asarray(Y), np.asarray(labels).astype(str)
-    shades = _shades(labels)
+    shades = _shades(labels) if shades is None else shades
     order = np.random.default_rng(0).permutation(len(Y))
     tints = [shades[label] for label in labels[order]]
     axes.scatter(*Y[order].T, s=size, c=tints, linewidths=0, rasterized=True)

@@ -623,18 +623,18 @@ def _draw_affinities(plt: Any, numbers: Numbers) -> Any:
 
 
 def _draw_layouts(plt: Any, numbers: Numbers) -> Any:
-    figure, panels = plt.subplots(1, 4, figsize=(17, 4.4), layout="constrained")
+    figure, (above, below) = plt.subplots(2, 2, figsize=(9, 8.2), layout="constrained")
     shown = numbers["shown"]
-    for axes, letter, method in zip(panels[:2], "ab", PROJECTIONS, strict=True):
+    for axes, letter, method in zip(above, "ab", PROJECTIONS, strict=True):
         inside = within_limits(axes, shown[method]["layout"])
         draw_points(axes, inside, shown["labels"], legend=method == "QOT")
         axes.set(xlabel="MDS 1", ylabel="MDS 2")
         panel(axes, letter, f"{method}: all digits")
     correlations = {row["method"]: row["slant"] for row in numbers["all"] if row["seed"] == 0}
-    for axes, letter, method in zip(panels[2:], "cd", PROJECTIONS, strict=True):
+    for axes, letter, method in zip(below, "cd", PROJECTIONS, strict=True):
         drawn = _draw_slants(axes, numbers["slants"][method], numbers["images"])
         panel(axes, letter, f"{method}: the ones, |r| = {correlations[method]:.2f}")
-    figure.colorbar(drawn, ax=panels[-1], label="slant (rad)")
+    figure.colorbar(drawn, ax=below, label="slant (rad)")
     return figure
 
 

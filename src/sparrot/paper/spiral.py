@@ -642,7 +642,7 @@ def _draw_interpolation(plt: Any, numbers: Numbers) -> Any:
     """A row for each judge by which the parameters are best; the truth is the same in both."""
     truth = numbers["paths"]["angle"]["reference"]
     top = max(np.max(path) for paths in numbers["paths"].values() for path in paths.values())
-    figure, panels = plt.subplots(2, 5, figsize=(16, 7), layout="constrained")
+    figure, panels = plt.subplots(2, 5, figsize=(11, 6), layout="constrained")
     for i, (judge, title) in enumerate((("angle", "the ten vectors"), ("whole", "whole pairs"))):
         letters = "abcdefghij"[5 * i :]
         paths = {"reference": truth} | numbers["paths"][judge]
@@ -650,11 +650,11 @@ def _draw_interpolation(plt: Any, numbers: Numbers) -> Any:
             drawn = _draw_path(axes, np.asarray(path), top)
             panel(axes, letter, "clean curve" if method == "reference" else method)
         panels[i, 0].set_ylabel(f"best by {title}\ninterpolation s")
-        figure.colorbar(drawn, ax=panels[i, 3], label="density along the curve")
+        figure.colorbar(drawn, ax=panels[i, 3], label="density")
         errors = [row for row in numbers["divergence_bands"] if row["judge"] == judge]
         _draw_errors(panels[i, 4], errors)
-        panel(panels[i, 4], letters[4], "error along the path")
-    highest = 1.35 * max(row["divergence"] for row in numbers["divergence"])
+        panel(panels[i, 4], letters[4], "error")
+    highest = 1.6 * max(row["divergence"] for row in numbers["divergence"])
     for axes in panels[:, 4]:
         axes.set_ylim(0, highest)
     return figure
@@ -662,7 +662,8 @@ def _draw_interpolation(plt: Any, numbers: Numbers) -> Any:
 
 def _draw_path(axes: Any, path: Any, top: float) -> Any:
     n = path.shape[1]
-    axes.set(xlabel="place along the curve", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    axes.set(xlabel="place on the curve", yticks=[0, 0.5, 1])
+    axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     return axes.imshow(
         path * n,
         aspect="auto",
@@ -679,16 +680,15 @@ def _draw_errors(axes: Any, rows: Rows) -> None:
     for method in dict.fromkeys(row["method"] for row in rows):
         chosen = [row for row in rows if row["method"] == method]
         draw_band(axes, chosen, "s", STYLES[method], method)
-    axes.set(xlabel="interpolation s", ylabel="Sinkhorn divergence to the truth")
-    axes.legend(loc="upper left", ncols=3, fontsize=8)
+    axes.set(xlabel="interpolation s", ylabel="Sinkhorn divergence")
+    axes.legend(loc="upper left", fontsize=8)
 
 
 def _draw_pca(plt: Any, numbers: Numbers) -> Any:
     dimensions = sorted({row["d"] for row in numbers["pca"]})
     methods = list(dict.fromkeys(row["method"] for row in numbers["pca"]))
-    width = len(dimensions)
-    figure = plt.figure(figsize=(2.0 * width + 4.2, 4.6), layout="constrained")
-    grid = figure.add_gridspec(2, width + 1, width_ratios=(*[1] * width, 2.0))
+    figure = plt.figure(figsize=(10.5, 6.8), layout="constrained")
+    grid = figure.add_gridspec(3, len(dimensions), height_ratios=(1, 1, 1.8))
     for embedding in numbers["pca_embeddings"]:
         i, j = methods.index(embedding["method"]), dimensions.index(embedding["d"])
         axes = figure.add_subplot(grid[i, j])
@@ -699,7 +699,7 @@ def _draw_pca(plt: Any, numbers: Numbers) -> Any:
         if j == 0:
             axes.set_ylabel(embedding["method"])
             axes.set_title(rf"$\bf{{{'ab'[i]}}}$")
-    axes = figure.add_subplot(grid[:, -1])
+    axes = figure.add_subplot(grid[2, :])
     for method in methods:
         for judge, line, name in (
             ("whole", "-", f"{method}, 11 vectors"),

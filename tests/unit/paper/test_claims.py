@@ -32,6 +32,7 @@ def correlations(found, ends=None):
             for name, r in lineages.items()
             for s in (0, 1)
         ],
+        "sizes": [{"set": "marrow", "cells": 2500}],
         "ends": [
             {"set": "marrow", "method": m, "seed": s, "lineage": name, "rank": value}
             for name, rank in (ends or {}).items()
@@ -47,6 +48,7 @@ def test_a_lineage_is_missed_only_by_a_margin_and_in_the_mean_over_samples():
     close = {"a": (0.5, 0.6), "b": (0.45, 0.45)}
     agreement, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": clear}))
     assert agreement.holds
+    assert agreement.ours.startswith("marrow, 2 samples of 2,500 cells, Spearman: ")
     assert missed.holds
     _, missed = single_cell.claims(correlations({"QOT": qot, "EOT": clear, "k-NN": close}))
     assert missed.holds is False

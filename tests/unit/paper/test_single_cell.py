@@ -64,6 +64,10 @@ def test_distance_grows_along_both_branches_of_the_dentate_gyrus():
     assert set(r) == {"Granule", "CA"}
     assert min(r.values()) > 0.5
     assert numbers["sets"]["dentate"]["origin"] in (0, N_BRANCH)
+    distant = single_cell.claims(numbers)[0]
+    assert distant.sentence == single_cell._DISTANT
+    assert distant.ours.startswith("dentate, all 160 cells, ")
+    assert distant.holds
     assert [row["set"] for row in numbers["missing"]] == ["marrow", "arabidopsis"]
     assert set(single_cell.draw(numbers)) == {"dentate"}
     untested = [claim for claim in single_cell.claims(numbers) if claim.holds is None]
@@ -81,6 +85,15 @@ def test_branches_of_the_dentate_gyrus_are_those_of_the_authors():
         "CA": ["CA", "CA2-3-4"],
         "Granule": ["Granule", "ImmGranule1", "ImmGranule2"],
     }  # and ImmAstro, of which this file has none
+
+
+@pytest.mark.usefixtures("folder")
+def test_ends_of_the_dentate_gyrus_have_the_largest_end_probability_of_their_branch():
+    cells = single_cell._SETS["dentate"].load()
+    assert single_cell._dentate_ends(cells) == {"Granule": N_BRANCH - 1, "CA": 2 * N_BRANCH - 1}
+    nearer_at_the_end = -np.arange(2.0 * N_BRANCH)
+    ranks = single_cell._end_ranks("dentate", cells, nearer_at_the_end)
+    assert max(ranks.values()) < 0.05  # the nearest of its branch, of forty or more
 
 
 @pytest.mark.usefixtures("folder")
