@@ -7,10 +7,9 @@ continuum with a start cell, three branches and an end cell of each; and the roo
 where every cell type is a lineage.
 Genes are chosen and standardized with all cells of a set. The paper then takes 5,000 cells of its
 set. Of the marrow we take all, 4,142, as one sample, and beside it five samples of 2,500, each way
-with its own verdict; of Arabidopsis five samples of 2,500: eigenvalues of EOT lie so close together
-there that its leading eigenvectors take more than 90 seconds for 5,000 cells. The end of a branch
-is the cell that the authors of the marrow name, and in the hippocampus the cell of largest end
-probability. The first sample of a set is drawn.
+with its own verdict; of Arabidopsis five samples of 2,500, which keeps the run short. The end of a
+branch is the cell that the authors of the marrow name, and in the hippocampus the cell of largest
+end probability. The first sample of a set is drawn.
 """
 
 from __future__ import annotations
