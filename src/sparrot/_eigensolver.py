@@ -1,13 +1,16 @@
-"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
+r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
 
-Up to a few hundred rows LAPACK is as fast as anything and never fails. Above that the solver of
-choice is the Lanczos method with blocks of two columns: one pass over S serves both, and takes
-hardly longer than for one. No Krylov space sees more copies of an eigenvalue than a block has
-columns. Where two are found there may be others, and further spaces, orthogonal to all that was
-found, look for them.
+Up to a thousand rows LAPACK is as fast as anything and never fails. Above that the solver of choice
+is the Lanczos method with blocks of four columns: one pass over S serves all of them, and no more
+than four copies of an eigenvalue are seen. Where that many are found, there may be others, and a
+larger block has to look for them: that of subspace iteration with a Chebyshev filter. With
+:math:`c` the smallest Ritz value of a block X, :math:`T_m(2 (S + 1) / (c + 1) - 1) X` damps
+everything in :math:`[-1, c]` and amplifies the rest like
+:math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`. The single largest eigenvalue is found by a single
+Krylov sequence, whatever its copies, so that it is left to ARPACK, which is faster.
 
-Whatever a solver claims, the residuals `|S v - lambda v|` decide whether the next one has to try.
-Ritz values bound eigenvalues from below, so pairs whose values are smaller than those of an
+Whatever a solver claims, the residuals :math:`|S v - \lambda v|` decide whether the next one has to
+try. Ritz values bound eigenvalues from below, so pairs whose values are smaller than those of an
 earlier solver are not the leading ones, however small their residuals.
 """
 
@@ -16,11 +19,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import LinAlgError, cholesky, eigh, inv
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
@@ -28,18 +30,18 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 
-_DENSE = 500  # rows up to which LAPACK comes first
+_DENSE = 1000  # rows up to which LAPACK comes first; half of that for a single pair
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
-_WIDTH = 2  # columns of a block of the Lanczos method
-_EPS = float(np.finfo(np.float64).eps)
-_LEVEL = _EPS**0.5  # of scalar products that should vanish
-_LOST = 1e-3  # share of a square that may be left of it before it is made of numbers again
+_ROUNDS, _DEGREE = 60, 2000  # of the Chebyshev filter, at most
+_GROWTH = 1e7  # of the filter over the block: its columns stay independent
+_WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
+_LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
 _ROUNDING = 1e-24  # a square that is nothing else
-_CACHED = 16384  # rows of a block that stay near, whatever their order
 _ROWS, _PIECES = 4096, 8  # in a block, and pieces of blocks at most, for any number of threads
 _RESTARTS = 500  # of a Krylov space, at most
 Found = tuple[FloatArray, FloatArray]
-Rows = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, int, int], None]
+Rows = Callable[[FloatArray, FloatArray, tuple[float, float, float], int, int], None]
+Multiply = Callable[[FloatArray, FloatArray, tuple[float, float, float]], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +90,8 @@ def leading_eigenpairs(
     A = S if known is None else _Deflated(S, known)
     best = None
     for name in _ladder(n, k, solver):
-        pairs = _checked(A, _SOLVERS[name](A, k, tol, _Start(n, seed, best), run), name)
+        start = _start(n, k, seed, best)
+        pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
         if best is None or _better(pairs, best, tol):
             best = pairs
         if best.residuals.max() <= tol:
@@ -98,14 +101,14 @@ def leading_eigenpairs(
 
 
 class _Deflated(LinearOperator):  # type: ignore[misc]
-    """The operator `S - 3 V V'`: eigenvectors V with eigenvalue 1 get -2, and come last."""
+    """The operator `S - 2 V V'`: eigenvectors V with eigenvalue 1 get -1, and come last."""
 
     def __init__(self, S: Any, V: FloatArray) -> None:
         super().__init__(np.dtype(np.float64), S.shape)
         self.matrix, self.known = S, V
 
     def _matmat(self, X: FloatArray) -> FloatArray:
-        return self.matrix @ X - self.known @ (3 * (self.known.T @ X))
+        return self.matrix @ X - self.known @ (2 * (self.known.T @ X))
 
 
 def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
@@ -114,50 +117,39 @@ def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
         return ("dense",)
     if solver != "auto":
         return (solver,)
-    if n <= _DENSE:
+    if n <= (_DENSE if k > 1 else _DENSE // 2):
         return ("dense",)
-    return "lanczos", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
+    iterative = ("lanczos", "chebyshev", "arpack") if k > 1 else ("arpack", "lanczos", "chebyshev")
+    return *iterative, "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 
 
 def _block(k: int) -> int:
     """How many vectors are iterated for k pairs."""
-    return 2 * k + 4
+    return -(-(2 * k + 4) // _WIDTH) * _WIDTH
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Where a solver begins: random columns, the first of them the best vectors so far."""
-
-    n: int
-    seed: int
-    best: EigenPairs | None
-
-    def __call__(self, columns: int, attempt: int = 0) -> FloatArray:
-        X = _random(self.n, columns, [self.seed, attempt])
-        if self.best is not None:
-            found = self.best.vectors[:, :columns]
-            X[:, : found.shape[1]] = found
-        return X
+def _start(n: int, k: int, seed: int, best: EigenPairs | None) -> FloatArray:
+    """A random block, with the best vectors so far as its first columns."""
+    X = _random(n, _block(k), seed)
+    if best is not None:
+        X[:, :k] = best.vectors
+    return X
 
 
-def _random(n: int, columns: int, seed: int | list[int]) -> FloatArray:
+def _random(n: int, columns: int, seed: int) -> FloatArray:
     """Random columns of norm one, more or less."""
     return np.random.default_rng(seed).standard_normal((n, columns)) / np.sqrt(n)
 
 
-def _checked(A: Any, vectors: FloatArray, solver: str) -> EigenPairs:
-    """Values and residuals of orthonormal vectors; the entry of largest size of each is positive.
-
-    The error of a Rayleigh quotient `v' A v` is the square of that of v.
-    """
-    AV = A @ vectors
-    values = np.einsum("ij,ij->j", vectors, AV)
-    residuals = np.linalg.norm(AV - vectors * values, axis=0)
-    residuals[np.isnan(residuals)] = np.inf  # what is not a number is no eigenpair
+def _checked(A: Any, values: FloatArray, vectors: FloatArray, solver: str) -> EigenPairs:
+    """Descending order, fixed signs (the entry of largest size is positive), and residuals."""
     order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
-    vectors = (vectors * np.where(peaks < 0, -1.0, 1.0))[:, order]
-    return EigenPairs(values[order], vectors, residuals[order], solver)
+    vectors = vectors * np.where(peaks < 0, -1.0, 1.0)
+    residuals = np.linalg.norm(A @ vectors - vectors * values, axis=0)
+    residuals[np.isnan(residuals)] = np.inf  # what is not a number is no eigenpair
+    return EigenPairs(values, vectors, residuals, solver)
 
 
 def _better(pairs: EigenPairs, best: EigenPairs, tol: float) -> bool:
@@ -166,7 +158,7 @@ def _better(pairs: EigenPairs, best: EigenPairs, tol: float) -> bool:
     return bool(not incomplete and pairs.residuals.max() < best.residuals.max())
 
 
-def _dense(A: Any, k: int, tol: float, start: _Start, run: Run) -> FloatArray:
+def _dense(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """LAPACK, on the matrix in full."""
     n = A.shape[0]
     run.require_memory(24.0 * n**2, what=f"{k} of {n} eigenpairs", remedy="ask for fewer pairs")
@@ -175,74 +167,49 @@ def _dense(A: Any, k: int, tol: float, start: _Start, run: Run) -> FloatArray:
     elif issparse(A):
         A = A.toarray()
     try:
-        vectors = eigh(A, subset_by_index=[n - k, n - 1])[1]
+        values, vectors = eigh(A, subset_by_index=[n - k, n - 1])
     except LinAlgError:  # some repeated eigenvalues are too much for a part of the spectrum
-        vectors = eigh(A, driver="evd")[1]
-    return vectors[:, -k:]
+        values, vectors = eigh(A, driver="evd")
+    return values[-k:], vectors[:, -k:]
 
 
-def _arpack(A: Any, k: int, tol: float, start: _Start, run: Run) -> FloatArray:
-    """ARPACK's restarted Lanczos method, from a sum of columns."""
-    X = start(_block(k))
+def _arpack(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
+    """ARPACK's restarted Lanczos method, from the sum of the columns of X."""
     ncv = min(A.shape[0], max(4 * k, 40))
     v0 = X.sum(axis=1)
     try:
-        return eigsh(A, k, which="LA", v0=v0, tol=tol / 10, ncv=ncv, maxiter=_RESTARTS)[1]
+        return eigsh(A, k, which="LA", v0=v0, tol=tol / 10, ncv=ncv, maxiter=_RESTARTS)
     except ArpackNoConvergence as error:
         found = error.eigenvectors.shape[1]
         V = np.linalg.qr(np.hstack([error.eigenvectors, X[:, : k - found]]))[0]
     except ArpackError:
         V = np.linalg.qr(X[:, :k])[0]
-    return V @ eigh(V.T @ (A @ V))[1]
+    values, Q = eigh(V.T @ (A @ V))
+    return values, V @ Q
 
 
-def _lobpcg(A: Any, k: int, tol: float, start: _Start, run: Run) -> FloatArray:
+def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     """SciPy's block method, without a preconditioner."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # residuals are checked here
-        values, vectors = lobpcg(A, start(_block(k)), largest=True, tol=tol / 2, maxiter=500)
-    return vectors[:, np.argsort(values)[::-1][:k]]
+        values, vectors = lobpcg(A, X, largest=True, tol=tol / 2, maxiter=500)
+    order = np.argsort(values)[::-1][:k]
+    return values[order], vectors[:, order]
 
 
-def _lanczos(A: Any, k: int, tol: float, start: _Start, run: Run) -> FloatArray:
-    """Block Lanczos method, again without what was found where copies may be lacking."""
-    order, rows, known = _ordered(A)
-    most = 4 * k + 64
-    space = _KrylovSpace(rows, known, start(_WIDTH)[order], most, tol, run)
-    values, vectors = _krylov_pairs(space, k, tol)
-    for attempt in range(1, k):
-        if not _may_lack_copies(values, tol):
+def _lanczos(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
+    """Block Lanczos method with thick restarts, from the first columns of X."""
+    kept = max(2 * k, 12) + _WIDTH
+    space = _KrylovSpace(A, X[:, :_WIDTH], kept + max(6 * _WIDTH, k), run)
+    values, Q, residuals = space.grown().ritz()
+    for _ in range(_RESTARTS):
+        if residuals[:k].max() <= tol / 2:
             break
-        V = np.hstack([known, vectors])
-        space = _KrylovSpace(rows, V, start(_WIDTH, attempt), most, tol, run)
-        more, others = _krylov_pairs(space, k, tol, values[-1] + 10 * tol)
-        if not len(more):
-            break
-        values, vectors = np.append(values, more), np.hstack([vectors, others])
-        leading = np.argsort(-values, kind="stable")[:k]
-        values, vectors = values[leading], vectors[:, leading]
-    found = np.empty_like(vectors)
-    found[order] = vectors
-    return found
-
-
-def _krylov_pairs(space: _KrylovSpace, k: int, tol: float, floor: float = -np.inf) -> Found:
-    """The leading pairs above the floor, at most k of them, by a space that is grown for it."""
-    kept, restarts = _block(k), 0
-    space.grow(space.room // 2)
-    while True:
-        values, Q, residuals = space.ritz()
-        above = values[:k] > floor
-        enough = max(tol / 2, floor - values[0])
-        residual = residuals[: max(above.sum(), 1)].max()
-        if residual <= enough or restarts == _RESTARTS:
-            Q = np.ascontiguousarray(Q[:, :k][:, above])
-            return values[:k][above], np.linalg.qr(space.combined(Q))[0]
-        if not space.room:
-            space.restart(values[:kept], np.ascontiguousarray(Q[:, :kept]))
-            restarts += 1
-        ahead = np.log(residual / enough) / max(-np.log(residual), 1e-2)  # of the steps so far
-        space.grow(max(2, int(ahead * space.steps / 3)))
+        space.restart(values[:kept], Q[:, :kept])
+        values, Q, residuals = space.grown().ritz()
+    if _may_lack_copies(values[:k], tol):
+        return _chebyshev(A, k, tol, X, run)
+    return values[:k], np.linalg.qr(space.combined(Q[:, :k]))[0]
 
 
 def _may_lack_copies(values: FloatArray, tol: float) -> bool:
@@ -256,86 +223,59 @@ def _may_lack_copies(values: FloatArray, tol: float) -> bool:
 
 
 class _KrylovSpace:
-    r"""A basis V of the span of X, A X, A^2 X, ..., orthonormal but for rounding, and `T = V' A V`.
+    """An orthonormal basis V of the span of X, A X, A^2 X, ..., and `T = V' A V`.
 
     `A V = V T + X R E'`, where X is the block that comes next and E' takes the last rows of a
     matrix. A restart keeps the leading Ritz vectors, for which this holds again with another T.
-    Known eigenvectors are columns that everything is orthogonal to.
-
-    A X is orthogonal to all but the last two blocks, so that only these are subtracted from it.
-    But rounding errors follow the same recurrence as the vectors, and grow: let :math:`\Omega` be
-    V' V, and H the coefficients of A X = V H + X R, then the next block has
-    :math:`(T \Omega_X - \Omega H) R^{-1}` of V. Where this estimate exceeds `level`, the next two
-    blocks are made orthogonal to all of V. T has the square of such an error (H. D. Simon, The
-    Lanczos algorithm with partial reorthogonalization, Mathematics of Computation 42, 1984).
-
-    Sums over rows are made piece by piece, in the same order for any number of threads.
+    Known eigenvectors are columns that everything is orthogonal to. Sums over rows are made piece
+    by piece, in the same order for any number of threads.
     """
 
-    def __init__(
-        self, rows: Rows, known: FloatArray, X: FloatArray, most: int, tol: float, run: Run
-    ) -> None:
+    def __init__(self, A: Any, X: FloatArray, most: int, run: Run) -> None:
+        self._order, self._rows, known = _ordered(A)
         (n, b), c = X.shape, known.shape[1]
         most = min(most, n - c - b)  # there is always room for the next block
-        self._rows, self._threads, self._pieces = rows, run.threads, _pieces(n)
-        self._known, self._size, self.steps = np.ascontiguousarray(known), c, 0
-        self._V = np.empty((n, c + most + b), order="F")
+        self._threads, self._pieces, self._known, self._size = run.threads, _pieces(n), c, c
+        self._V, self._T = np.empty((n, c + most)), np.zeros((c + most, c + most))
         self._V[:, :c] = known
-        self._T, self._overlap = np.zeros((c + most + b,) * 2), np.eye(c + most + b)
-        self._level, self._again, self._rounding = min(tol, _LEVEL), False, np.random.default_rng(0)
-        self._W, self._R = np.zeros((n, b)), np.zeros((b, b))
-        self._X = self._orthonormalized(X)
+        self._X, self._W, self._R = X[self._order], np.zeros((n, b)), np.zeros((b, b))
+        self._orthonormalize(self._X)
 
-    @property
-    def room(self) -> int:
-        """How many blocks may still be appended."""
-        return (self._V.shape[1] - self._size) // _WIDTH - 1
-
-    def grow(self, blocks: int) -> None:
-        """Append so many blocks, or as many as there is room for."""
-        for _ in range(min(blocks, self.room)):
+    def grown(self) -> Self:
+        """This space, with as many blocks as there is room for."""
+        while self._size + self._X.shape[1] <= self._V.shape[1]:
             self._append()
+        return self
 
     def _append(self) -> None:
         """Make X a part of the basis; what is new in A X comes next."""
-        K, X, W, j = self._known, self._X, self._W, self._size
-        c, m = K.shape[1], j + _WIDTH
-        near, new, following = slice(max(j - _WIDTH, c), m), slice(j, m), slice(m, m + _WIDTH)
-        T, overlap = self._T[:m, :m], self._overlap[:m, :m]
+        j, X, W = self._size, self._X, self._W
+        m = self._size = j + X.shape[1]
+        V = self._V[:, :m]
 
         def product(rows: slice) -> FloatArray:
-            sums = np.zeros(7)
-            self._rows(X, W, self._R, sums, rows.start, rows.stop)
-            return np.append(K[rows].T @ W[rows], sums)
+            V[rows, j:] = X[rows]
+            self._rows(X, W, (1.0, 0.0, 0.0), rows.start, rows.stop)
+            return V[rows].T @ W[rows]
 
-        C = self._sum(product)
-        H = C[:-3].reshape(-1, _WIDTH)  # [K X]' W
-        G = C[[-3, -2, -2, -1]].reshape(_WIDTH, _WIDTH) - H.T @ H
-        T[new, new] = H[c:]
-        self._size, self.steps = m, self.steps + 1
+        def rest(rows: slice) -> FloatArray:
+            W[rows] -= V[rows] @ H
+            return W[rows].T @ W[rows]
 
-        drift = T @ overlap[:, new] - overlap[:, near] @ T[near, new]
-        drift[:c] = 0
-        squares, P = np.linalg.eigh(G)
-        lost = squares[0] < _LOST * np.square(H).sum()
-        if lost or self._again or np.abs(drift).max() > self._level * np.sqrt(squares[0]):
-            squares, P = np.linalg.eigh(self._purged(W))
-            H, drift, self._again = 0 * H, 0 * drift, not self._again
-        drift += _EPS * self._rounding.standard_normal(drift.shape)
-        if squares[0] > max(_LOST**3 * squares[-1], _ROUNDING):
-            inverse = P / np.sqrt(squares)
-            self._R = np.ascontiguousarray((P * np.sqrt(squares)).T)
-            drift = drift @ inverse
-            self._next(-H @ inverse, inverse)
-        else:  # A X has fewer dimensions that are new: random ones take the place of the others
-            Y = W @ P[:, ::-1]
-            Y /= np.maximum(np.linalg.norm(Y, axis=0), _ROUNDING)
-            few = squares[::-1] <= max(_LOST**3 * squares[-1], _ROUNDING)
-            Y += 1e-8 * few * _random(len(Y), _WIDTH, m)
-            self._X, self._W, self._again = self._orthonormalized(Y), X, True
+        H = found = self._sum(product)
+        G = self._sum(rest)
+        if (np.diag(G) < _LOST * np.square(H).sum(axis=0)).any():  # and digits with it
+            H = self._sum(lambda rows: V[rows].T @ W[rows])
+            G, found = self._sum(rest), found + H
+        self._T[:m, j:m], self._T[j:m, :m] = found, found.T
+        squares = np.linalg.eigvalsh(G)
+        if squares[0] > max(_LOST**4 * squares[-1], _ROUNDING):
+            self._R = cholesky(G)
+            self._scale(inv(self._R))
+        else:  # A X has fewer dimensions that are new: random ones take their place
+            size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
+            self._orthonormalize(W / size + 1e-8 * _random(*W.shape, m))
             self._R = self._X.T @ W
-        self._T[following, new], self._T[new, following] = self._R, self._R.T
-        self._overlap[:m, following], self._overlap[following, :m] = drift, drift.T
 
     def _sum(self, function: Callable[[slice], FloatArray]) -> FloatArray:
         def of_piece(blocks: list[slice]) -> FloatArray:
@@ -343,68 +283,99 @@ class _KrylovSpace:
 
         return sum(self._threads.map(of_piece, self._pieces))  # type: ignore[return-value]
 
-    def _purged(self, X: FloatArray) -> FloatArray:
-        """X' X, once X is orthogonal to all of V."""
-        V = self._V[:, : self._size]
+    def _scale(self, inverse: FloatArray) -> None:
+        """Let `W R^(-1)` be X."""
 
-        def rest(rows: slice) -> FloatArray:
-            X[rows] -= V[rows] @ H
-            return X[rows].T @ X[rows]
+        def scaled(blocks: list[slice]) -> None:
+            rows = slice(blocks[0].start, blocks[-1].stop)
+            np.matmul(self._W[rows], inverse, out=self._X[rows])
 
-        for _ in range(2):
-            H = self._sum(lambda rows: V[rows].T @ X[rows])
-            G = self._sum(rest)
-        return G
+        list(self._threads.map(scaled, self._pieces))
 
-    def _next(self, H: FloatArray, inverse: FloatArray) -> None:
-        """Let `[K X] H + W R^(-1)` be X, and X be W."""
-        K, X, W, following = self._known, self._X, self._W, slice(self._size, self._size + _WIDTH)
-        c = K.shape[1]
-
-        def replaced(blocks: list[slice]) -> None:
-            for rows in blocks:
-                W[rows] = W[rows] @ inverse + X[rows] @ H[c:] + K[rows] @ H[:c]
-                self._V[rows, following] = W[rows]
-
-        list(self._threads.map(replaced, self._pieces))
-        self._X, self._W = W, X
-
-    def _orthonormalized(self, X: FloatArray) -> FloatArray:
-        """A basis of the span of X, without what V has of it; it comes next in V."""
+    def _orthonormalize(self, X: FloatArray) -> None:
+        """Let X be a basis of the span of this one, without what V has of it."""
         V = self._V[:, : self._size]
         for _ in range(2):
             X = np.linalg.qr(X - V @ (V.T @ X))[0]
-        self._V[:, self._size : self._size + _WIDTH] = X
-        return np.ascontiguousarray(X)
+        self._X = X
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, descending, coefficients of their vectors, and residuals."""
-        new = slice(self._known.shape[1], self._size)
+        new = slice(self._known, self._size)
         values, Q = np.linalg.eigh(self._T[new, new])
         values, Q = values[::-1], np.ascontiguousarray(Q[:, ::-1])
-        return values, Q, np.linalg.norm(self._R @ Q[-_WIDTH:], axis=0)
+        return values, Q, np.linalg.norm(self._R @ Q[-len(self._R) :], axis=0)
 
     def restart(self, values: FloatArray, Q: FloatArray) -> None:
         """Keep only these Ritz vectors as a basis."""
-        c, V = self._known.shape[1], self._V
-        old, new = slice(c, self._size), slice(c, c + len(values))
-        following = slice(new.stop, new.stop + _WIDTH)
+        old, new = slice(self._known, self._size), slice(self._known, self._known + len(values))
 
         def turned(blocks: list[slice]) -> None:
             for rows in blocks:
-                V[rows, new] = V[rows, old] @ Q
+                self._V[rows, new] = self._V[rows, old] @ Q
 
         list(self._threads.map(turned, self._pieces))
-        self._size, self._again, self._overlap = new.stop, True, np.eye(len(self._overlap))
-        self._purged(self._X)
-        V[:, following], C = self._X, self._R @ Q[-_WIDTH:]
-        self._T[:], self._R = 0, 0 * self._R
-        self._T[new, new] = np.diag(values)
-        self._T[following, new], self._T[new, following] = C, C.T
+        self._T[new, new], self._size = np.diag(values), new.stop
 
     def combined(self, Q: FloatArray) -> FloatArray:
-        """The vectors with these coefficients."""
-        return self._V[:, self._known.shape[1] : self._size] @ Q
+        """The vectors with these coefficients, in the order of the rows of A."""
+        vectors = np.empty((len(self._V), Q.shape[1]))
+        vectors[self._order] = self._V[:, self._known : self._size] @ Q
+        return vectors
+
+
+def _chebyshev(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
+    """Subspace iteration with a Chebyshev filter, from the block X."""
+    order, step = _three_terms(A, run)
+    X = np.linalg.qr(X[order])[0]
+    for _ in range(_ROUNDS):
+        Y = step(X, np.zeros_like(X), (1.0, 0.0, 0.0))
+        values, Q = eigh(X.T @ Y)
+        values, Q = values[::-1], np.ascontiguousarray(Q[:, ::-1])
+        X, Y = X @ Q, Y @ Q
+        residual = np.linalg.norm(Y[:, :k] - X[:, :k] * values[:k], axis=0).max()
+        if residual <= tol / 2:
+            break
+        X = np.linalg.qr(_filtered(step, X, Y, values, k, residual / tol))[0]
+    vectors = np.empty((len(X), k))
+    vectors[order] = X[:, :k]
+    return values[:k], vectors
+
+
+def _filtered(
+    step: Multiply, X: FloatArray, Y: FloatArray, values: FloatArray, k: int, needed: float
+) -> FloatArray:
+    """`T_m(s) X` over `T_m(s at 1)`, with s = (A - center) / half mapping [-1, c] to [-1, 1]."""
+    c = min(values[-1], 1 - 1e-12)
+    center, half = (c - 1) / 2, (c + 1) / 2
+    top, last = (1 - center) / half, max((values[k - 1] - center) / half, 1 + 1e-12)
+    enough = np.arccosh(1e3 * needed) / np.arccosh(last)
+    degree = int(np.clip(min(np.arccosh(_GROWTH) / np.arccosh(top), enough), 8, _DEGREE))
+    ratio = first = 1 / top  # of T_{m-1} to T_m at the top of the spectrum
+    X, Y = X.copy(), (Y - center * X) * (first / half)
+    for _ in range(degree - 1):
+        following = 1 / (2 / first - ratio)
+        a = 2 * following / half
+        X, Y = Y, step(Y, X, (a, -center * a, -ratio * following))
+        ratio = following
+    return Y
+
+
+def _three_terms(A: Any, run: Run) -> tuple[IntArray, Multiply]:
+    """An order of the rows, and `(X, Y, (a, b, c)) -> a A X + b X + c Y` in it, written over Y."""
+    order, rows, V = _ordered(A)
+    pieces = _pieces(len(order))
+
+    def step(X: FloatArray, Y: FloatArray, abc: tuple[float, float, float]) -> FloatArray:
+        list(
+            run.threads.map(
+                lambda blocks: rows(X, Y, abc, blocks[0].start, blocks[-1].stop), pieces
+            )
+        )
+        Y -= V @ (2 * abc[0] * (V.T @ X))
+        return Y
+
+    return order, step
 
 
 def _pieces(n: int) -> list[list[slice]]:
@@ -422,21 +393,21 @@ def _ordered(A: Any) -> tuple[IntArray, Rows, FloatArray]:
 
 
 def _sparse_rows(S: csr_array) -> tuple[IntArray, Rows]:
-    from sparrot._kernels import lanczos_rows
+    from sparrot._kernels import three_term_rows
 
-    order = np.arange(S.shape[0])
-    if len(order) > _CACHED:
-        order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbors near in memory
-        S = csr_array(S[order][:, order])
-    return order, partial(lanczos_rows, S.indptr, S.indices, S.data)
+    order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbors near in memory
+    A = csr_array(S[order][:, order])
+
+    def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
+        three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last)
+
+    return order, rows
 
 
 def _dense_rows(S: FloatArray) -> Rows:
-    def rows(X: Any, W: Any, R: Any, sums: Any, first: int, last: int) -> None:
-        these = slice(first, last)
-        W[these] = S[these] @ X - W[these] @ R.T
-        sums[:4] += (X[these].T @ W[these]).ravel()
-        sums[4:] += (W[these].T @ W[these])[[0, 0, 1], [0, 1, 1]]
+    def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
+        a, b, c = abc
+        Y[first:last] = a * (S[first:last] @ X) + b * X[first:last] + c * Y[first:last]
 
     return rows
 
@@ -444,6 +415,7 @@ def _dense_rows(S: FloatArray) -> Rows:
 _SOLVERS = {
     "dense": _dense,
     "lanczos": _lanczos,
+    "chebyshev": _chebyshev,
     "arpack": _arpack,
     "lobpcg": _lobpcg,
 }

@@ -480,38 +480,33 @@ def second_neighbors(
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def lanczos_rows(
+def three_term_rows(
     indptr: Array,
     indices: Array,
     data: Array,
     X: Array,
-    W: Array,
-    R: Array,
-    sums: Array,
+    Y: Array,
+    abc: tuple[float, float, float],
     first: int,
     last: int,
 ) -> None:
-    """Replace rows first..last-1 of W by those of `M X - W R'`, for M in CSR and two columns.
+    """Replace rows first..last-1 of Y by those of `a M X + b X + c Y`, for M in CSR.
 
-    What these rows have of `X' W`, and of `W' W` from the diagonal on, is added to `sums`.
+    X and Y have a multiple of four columns: four sums at a time stay in registers.
     """
+    a, b, c = abc
     for i in range(first, last):
-        s0 = -R[0, 0] * W[i, 0] - R[0, 1] * W[i, 1]
-        s1 = -R[1, 0] * W[i, 0] - R[1, 1] * W[i, 1]
-        for k in range(indptr[i], indptr[i + 1]):
-            p = np.uint64(k)
-            j = np.uint64(indices[p])
-            s0 += data[p] * X[j, 0]
-            s1 += data[p] * X[j, 1]
-        W[i, 0] = s0
-        W[i, 1] = s1
-        sums[0] += X[i, 0] * s0
-        sums[1] += X[i, 0] * s1
-        sums[2] += X[i, 1] * s0
-        sums[3] += X[i, 1] * s1
-        sums[4] += s0 * s0
-        sums[5] += s0 * s1
-        sums[6] += s1 * s1
+        for p in range(0, X.shape[1], 4):
+            s0 = s1 = s2 = s3 = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[k])
+                w = data[k]
+                s0 += w * X[j, p]
+                s1 += w * X[j, p + 1]
+                s2 += w * X[j, p + 2]
+                s3 += w * X[j, p + 3]
+            for q, s in enumerate((s0, s1, s2, s3)):
+                Y[i, p + q] = a * s + b * X[i, p + q] + c * Y[i, p + q]
 
 
 @njit(nogil=True, cache=True)

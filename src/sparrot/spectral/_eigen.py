@@ -245,8 +245,8 @@ def eigenpairs(
         and also warns where the graph is one piece in name only: of eigenvalues within 1e-3 of one
         that belong to fewer than 1 % of the points, or to two; "largest" takes the pairs of the
         largest component alone, with vectors that are zero elsewhere; "error" refuses.
-    solver : "dense", "lanczos", "arpack", "lobpcg"; "auto" is LAPACK for small n, else the
-        others one after the other until the residuals meet `tol`. The pairs of a component with
+    solver : "dense", "lanczos", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else
+        the others one after the other until the residuals meet `tol`. The pairs of a component with
         hardly more points than pairs are always found by the dense one.
     tol : largest residual `|S v - lambda v|`. The error of an eigenvalue is at most its square over
         the distance to the other eigenvalues.
@@ -281,23 +281,22 @@ def eigenpairs(
         _require_at_most(int((labels == 0).sum()), k)
         kept = 1
     S = scaled(W, degree**-0.5, degree**-0.5)
+    trivial = 1 < kept and k <= kept  # eigenvalue 1 again and again, with vectors that are known
     parts = []
     with Run(n_jobs) as run:
-        for c in range(min(k, kept)):
+        for c in range(k if trivial else kept):
             points = np.flatnonzero(labels == c)
-            pairs = _trivial_pair(degree[points])
-            others = min(k - kept, len(points) - 1)
-            if others > 0:
-                found = leading_eigenpairs(
+            if trivial:
+                pairs = _trivial_pair(degree[points])
+            else:
+                pairs = leading_eigenpairs(
                     S if len(points) == n else S[points][:, points],
-                    others,
+                    min(k - kept + 1, len(points)),
                     run,
                     tol=tol,
                     solver=solver,
                     seed=random_state,
-                    known=pairs.vectors,
                 )
-                pairs = _joined(pairs, found)
             parts.append((points, pairs))
     spectrum = _merged(parts, k, labels, degree)
     worst = spectrum.residuals.max()
@@ -309,8 +308,8 @@ def eigenpairs(
             remedy=["ask for fewer pairs", "raise {tol}"],
         )
     if components == "warn":
-        separate = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
-        announce_nearly_separate(*separate, n, floors=floors)
+        found = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
+        announce_nearly_separate(*found, n, floors=floors)
     return spectrum
 
 
@@ -328,14 +327,6 @@ def _trivial_pair(degree: FloatArray) -> EigenPairs:
     """Eigenvalue 1 with `v = D^(1/2) 1`, on a component with these degrees."""
     v = np.sqrt(degree / degree.sum())
     return EigenPairs(np.ones(1), v[:, None], np.zeros(1), "components")
-
-
-def _joined(first: EigenPairs, others: EigenPairs) -> EigenPairs:
-    """All pairs of two sets, by the solver of the second."""
-    values = np.append(first.values, others.values)
-    residuals = np.append(first.residuals, others.residuals)
-    vectors = np.hstack([first.vectors, others.vectors])
-    return EigenPairs(values, vectors, residuals, others.solver)
 
 
 def _merged(
