@@ -115,8 +115,12 @@ class PointCost(Cost):
     def products(
         self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
     ) -> None:
-        """Write the inner products `z_i . z_j` in float32."""
-        np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
+        """Write the inner products `z_i . z_j` in float32.
+
+        Points are finite. But BLAS may compute with memory beyond them, and then tells of it.
+        """
+        with np.errstate(invalid="ignore"):
+            np.matmul(self._z.all(rows), other._z.all(columns).T, out=out)
 
     def prepare(self) -> None:
         """Make the filter of few coordinates, and boxes around leaves unless these overlap."""

@@ -213,7 +213,7 @@ class Problem(Generic[R]):
     weights : (n,) the weights of the points, positive and of mean one (about one for a part of the
         points); None for equal ones.
     copies: whether weights count equal points, which have one row in the place of many (see
-        `sparrot.ot._active_set.EqualPoints`). The others of them are then neighbors of each.
+        `EqualPoints` of the active set). The others of them are then neighbors of each.
     """
 
     cost: Cost
