@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -44,10 +45,12 @@ def blocks_of_few_rows():
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
+    cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GiB"
-    ) as cluster:
-        yield cluster
+    )
+    yield cluster
+    with suppress(KeyError):  # as it closes, it may be told of a worker that was killed before
+        cluster.close()
 
 
 @pytest.fixture(scope="module")
