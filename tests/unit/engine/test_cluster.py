@@ -27,6 +27,7 @@ from sparrot.ot import _active_set, _screening, screen
 from sparrot.ot._active_set import Ceilings
 from sparrot.ot._screening import GATHERED_BYTES, PAIR_BYTES, ClientPairs, Pairs, SupportBlock
 
+dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 dask_array = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, of slow machines
@@ -45,12 +46,15 @@ def blocks_of_few_rows():
 
 @pytest.fixture(scope="module")
 def cluster():
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GiB"
-    )
-    yield cluster
-    with suppress(KeyError):  # as it closes, it may be told of a worker that was killed before
-        cluster.close()
+    # A local cluster looks, some time after a worker was lost, whether it came back. If it is
+    # killed once more just then, the cluster would give up its place.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GiB"
+        )
+        yield cluster
+        with suppress(KeyError):  # as it closes, it may be told of a worker that was killed before
+            cluster.close()
 
 
 @pytest.fixture(scope="module")
