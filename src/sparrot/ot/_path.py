@@ -46,7 +46,8 @@ _SHARE_OF_ROWS = 0.05  # with `n_neighbors`, eps as a share of that of a typical
 _SHARE_OF_PAIRS = 0.5  # for two neighbors, where rows are all but singular,
 _SHARE_ON_THE_WAY = 0.3  # and on the way to such small eps,
 _FAR_BELOW_ROWS = 0.5  # where it is lowered if a typical row of the solution has that share of it,
-_MOST_ON_THE_WAY = 6  # so often at most
+_MOST_ON_THE_WAY = 6  # so often at most,
+_FALLING = 0.9  # and while rows have that share of the neighbors that they had before
 _PILOT_PRECISION = 0.03  # of the logarithm of the mean perplexity of a part of the points
 _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need no pilot
 _PART_RATIO = 4  # an entropic pilot has n / 4 points
@@ -386,9 +387,9 @@ class EpsilonPath:
 
         Numbers that are added to all costs of a point change the eps of rows by themselves, and
         nothing else. So where rows of the solution have a far smaller one, theirs counts; unless
-        they have more neighbors than their floor, however small it is.
+        they have more neighbors than their floor however small it is, as equal points do.
         """
-        lower = eps
+        lower, fewest = eps, np.inf
         with suppress(NotConvergedError):
             for _ in range(_MOST_ON_THE_WAY):
                 way = self.at(_SHARE_ON_THE_WAY * lower, _FLOOR_TOL, or_dense=False)
@@ -396,7 +397,10 @@ class EpsilonPath:
                 typical = _SHARE_ON_THE_WAY * lower + more
                 if typical > _FAR_BELOW_ROWS * lower:
                     return lower
-                lower = typical
+                neighbors = float(np.median(self._method.perplexities(way)))
+                if neighbors > _FALLING * fewest:
+                    break
+                lower, fewest = typical, neighbors
         return eps
 
     def _eps_of_rows(self, k: float) -> float:
