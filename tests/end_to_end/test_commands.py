@@ -239,6 +239,19 @@ def test_the_largest_piece_is_mapped_and_one_warning_says_so(tmp_path, capsys):
     assert np.isfinite(np.genfromtxt(target, delimiter=",", skip_header=1)).all()
 
 
+def test_pieces_that_lie_upon_each_other_have_colors(tmp_path, capsys, monkeypatch):
+    source, drawn = tmp_path / "pieces.npy", []
+    np.save(source, np.concatenate([X[:30], X[:20] + 1e4]))
+    keep = lambda ax, path: (drawn.append(ax), path.write_text(""))  # noqa: E731
+    monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    for pieces in ("each", "largest"):
+        told(capsys, "embed", source, "--pieces", pieces, "--plot", tmp_path / "a.png")
+    each, largest = (ax.get_legend() for ax in drawn)
+    assert each.get_title().get_text() == "piece"
+    assert [text.get_text() for text in each.get_texts()] == ["1", "2"]
+    assert largest is None
+
+
 def test_labels_color_figures_and_are_no_part_of_the_points(tmp_path, capsys, monkeypatch):
     source, drawn = tmp_path / "kinds.csv", []
     kinds = np.repeat(["a", "b", "c"], 30)

@@ -217,7 +217,7 @@ def _as_neighbors(value: Any, n: int) -> int:
     if k >= n:
         warn(
             AffinityWarning(
-                f"n_neighbors is {k} of {n} points: each has all {n - 1} others for neighbors",
+                f"is {k} of {n} points: each has all {n - 1} others for neighbors",
                 parameter="n_neighbors",
                 value=k,
                 remedy=f"take {{n_neighbors={max(1, n // 2)}}} or fewer",

@@ -60,7 +60,10 @@ def run(options: Namespace, session: Session) -> None:
     Y = model.fit_transform(source.affinity)
     name = {"eigenmaps": "eigenvector", "diffusion": "diffusion component"}[options.method]
     table = coordinates(Y, options.method)
-    write_results(options, table, lambda: draw_layout(Y, name, source.labels, options.label))
+    labels, label = source.labels, options.label
+    if labels is None and options.components == "each" and model.component_labels_.any():
+        labels, label = model.component_labels_ + 1, "piece"  # they lie upon each other
+    write_results(options, table, lambda: draw_layout(Y, name, labels, label))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}
     line = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")

@@ -213,7 +213,7 @@ def test_the_first_order_kernel_tends_to_qot_on_a_circle():
 @pytest.mark.parametrize("build", [sparrot.knn, sparrot.magic])
 def test_few_points_have_all_others_for_neighbors_and_a_warning(build):
     X = points("gaussian", 4)
-    with pytest.warns(sparrot.AffinityWarning, match="n_neighbors is 5 of 4 points") as caught:
+    with pytest.warns(sparrot.AffinityWarning, match="^n_neighbors is 5 of 4 points") as caught:
         a = build(X, n_neighbors=5)
     assert (a.matrix != build(X, 3).matrix).nnz == 0
     assert caught[0].message.remedy == "take n_neighbors=2 or fewer"
