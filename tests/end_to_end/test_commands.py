@@ -239,6 +239,17 @@ def test_the_largest_piece_is_mapped_and_one_warning_says_so(tmp_path, capsys):
     assert np.isfinite(np.genfromtxt(target, delimiter=",", skip_header=1)).all()
 
 
+def test_cells_of_many_genes_without_components_are_told(tmp_path, capsys):
+    cells, target = tmp_path / "cells.h5ad", tmp_path / "a.npz"
+    anndata = pytest.importorskip("anndata")
+    anndata.AnnData(np.random.default_rng(0).standard_normal((60, 51))).write_h5ad(cells)
+    (warning,) = told(capsys, "affinity", cells, "-o", target)["warnings"]
+    assert warning.startswith(f"{cells} has no obsm/X_pca: the points are all 51 columns of X")
+    assert warning.endswith("give --pca 50, or --array X if the columns are meant")
+    for meant in (("--array", "X"), ("--pca", 50)):
+        assert not told(capsys, "affinity", cells, *meant, "-o", target)["warnings"]
+
+
 def test_pieces_that_lie_upon_each_other_have_colors(tmp_path, capsys, monkeypatch):
     source, drawn = tmp_path / "pieces.npy", []
     np.save(source, np.concatenate([X[:30], X[:20] + 1e4]))

@@ -17,8 +17,8 @@ from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
 from sparrot.engine import connected
-from sparrot.errors import InvalidInputError
-from sparrot.io import default_array, ending, holds_affinity, list_affinities
+from sparrot.errors import AffinityWarning, InvalidInputError, warn
+from sparrot.io import SCANPY_WIDE, default_array, ending, holds_affinity, list_affinities
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
@@ -82,10 +82,13 @@ def read_labels(options: Namespace) -> Any:
 def read_points(options: Namespace, session: Session) -> Any:
     """The points in a file, reduced if that was asked for; `options.array` then says which."""
     session.stage(f"reading {options.path}")
+    named = options.array
     options.array = chosen_array(options)
     given = {name: getattr(options, name) for name in READING}
     points = sparrot.read_points(options.path, **given)
     if options.pca is None:
+        if named is None and options.array == "X" and options.metric != "precomputed":
+            _tell_of_components(options.path, points.shape)
         return points
     if options.metric == "precomputed":
         raise InvalidInputError(
@@ -99,6 +102,19 @@ def read_points(options: Namespace, session: Session) -> Any:
     session.stage("principal components")
     n = as_count(options.pca, "pca", min(points.shape) - 1)
     return PCA(n, random_state=0).fit_transform(points)
+
+
+def _tell_of_components(path: Path, shape: tuple[int, int]) -> None:
+    """Cells of many genes without principal components: scanpy would compute these."""
+    if shape[1] > SCANPY_WIDE:
+        n = min(SCANPY_WIDE, min(shape) - 1)
+        warn(
+            AffinityWarning(
+                f"{path} has no obsm/X_pca: the points are all {shape[1]:,} columns of X, of which "
+                f"scanpy takes {n} principal components",
+                remedy=[f"give {{pca={n}}}", "{array='X'} if the columns are meant"],
+            )
+        )
 
 
 def chosen_array(options: Namespace) -> str | None:
