@@ -33,13 +33,16 @@ def test_the_streamed_entropic_plan_respects_its_budget():
     assert peak < n * n * 8  # less than one dense matrix, the sparse result included
 
 
-def test_the_active_set_with_a_floor_never_holds_an_n_by_n_array():
-    n = 16_000
+@pytest.mark.parametrize(
+    "arguments", [{"eps": 0.03, "min_neighbors": 5}, {"n_neighbors": 15}], ids=["min", "n"]
+)
+def test_the_active_set_with_a_floor_never_holds_an_n_by_n_array(arguments):
+    n = 8_000
     X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
     X[::500] *= 20
-    sparrot.qot(X[:3000], 0.03, min_neighbors=5)  # compile before counting
+    sparrot.qot(X[:3000], **arguments)  # compile before counting
     tracemalloc.start()
-    a = sparrot.qot(X, 0.03, min_neighbors=5)
+    a = sparrot.qot(X, **arguments)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert a.solver == "active-set"
