@@ -8,12 +8,11 @@ each point, and none of the points.
 from __future__ import annotations
 
 from functools import partial
-from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
 
-from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
+from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray, PointArray
 from sparrot.cost._base import SMALL, Cost
 from sparrot.cost._boxes import is_worth_ordering, spatial_order
 from sparrot.cost._points import (
@@ -23,8 +22,11 @@ from sparrot.cost._points import (
     center_of,
     digest,
     digest_of,
+    first_of_equal,
+    is_tied,
     leading_coordinates,
     product_margin,
+    row_digests,
     squares_about,
     sums,
     weighted_squares,
@@ -168,10 +170,18 @@ class BlockedPoints(Cost):
         """Multiplications in a pass over all pairs."""
         return float(self.n) ** 2 * self._X.shape[1]
 
+    def first_equal(self) -> IntArray | None:
+        """For each point the first that equals it; None if all differ."""
+        tied = is_tied(self.shift)
+        if not tied.any():
+            return None
+        digests = np.concatenate(self._X.each("digests", _digests_of_tied, tied))
+        return first_of_equal(self.shift, tied, digests)
+
     def duplicates(self) -> str:
         """How many points equal an earlier one, in words; "" if none do."""
-        digests = np.concatenate(self._X.each("digests", _row_digests))
-        n_equal = self.n - len(np.unique(digests))
+        first = self.first_equal()
+        n_equal = 0 if first is None else self.n - len(np.unique(first))
         are = "is a duplicate of another" if n_equal == 1 else "are duplicates of others"
         return f"{n_equal} of {self.n} points {are}" if n_equal else ""
 
@@ -236,7 +246,5 @@ def _first_bad(X: PointArray) -> tuple[int, int, int, float]:
     return len(bad), int(i), int(j), float(X[i, j])
 
 
-def _row_digests(X: PointArray) -> list[int]:
-    """A number for each row, the same for equal rows."""
-    rows = X + 0.0  # of both zeros one is left
-    return [int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest()) for row in rows]
+def _digests_of_tied(X: PointArray, tied: BoolArray) -> IntArray:
+    return row_digests(X[tied])

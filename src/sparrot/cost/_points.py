@@ -27,7 +27,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
+from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray, PointArray
 from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost, Exponents
 from sparrot.cost._boxes import DIRECTIONS, Boxes, Leaves, is_worth_ordering, spatial_order
 from sparrot.engine import ALIGNED
@@ -229,15 +229,10 @@ class PointCost(Cost):
         >>> PointCost(np.array([[0.0], [1.0], [0.0], [0.0]])).first_equal()
         array([0, 1, 0, 0])
         """
-        order = np.argsort(self.shift, kind="stable")
-        tied = np.diff(self.shift[order]) == 0
+        tied = is_tied(self.shift)
         if is_mapped(self._X) or not tied.any():
             return None
-        some = np.sort(order[np.append(tied, False) | np.append(False, tied)])
-        _, index, of = np.unique(self._X[some], axis=0, return_index=True, return_inverse=True)
-        first = np.arange(self.n)
-        first[some] = some[index[of.ravel()]]  # NumPy 2.0 gives it another shape
-        return first
+        return first_of_equal(self.shift, tied, row_digests(self._X[tied]))
 
     def take(self, index: IntArray) -> Self:
         """The cost between some of the points, in the same unit and about the same center."""
@@ -289,6 +284,40 @@ def product_margin(p: int, shift: FloatArray, a: FloatArray) -> FloatArray:
     e = (p + 8) * FLOAT32_ROUNDING
     g = e / (1 - e) if e < 1 else np.inf
     return g * shift + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
+
+
+def is_tied(a: FloatArray) -> BoolArray:
+    """For each number whether another one equals it."""
+    order = np.argsort(a, kind="stable")
+    same = np.diff(a[order]) == 0
+    tied: BoolArray = np.zeros(len(a), bool)
+    tied[order] = np.append(same, False) | np.append(False, same)
+    return tied
+
+
+def row_digests(X: PointArray) -> IntArray:
+    """A number for each row, the same for equal rows."""
+    rows = X + 0.0  # of both zeros one is left
+    found = b"".join(blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
+    return np.frombuffer(found, np.uint64)
+
+
+def first_of_equal(shift: FloatArray, tied: BoolArray, digests: IntArray) -> IntArray:
+    """For each point the first that equals it: that has its distance from the center and digest.
+
+    Parameters
+    ----------
+    shift : half squared distances from the center.
+    tied : which of them are those of several points.
+    digests : those of the latter points.
+    """
+    some = np.flatnonzero(tied)
+    order = np.lexsort([digests, shift[some]])  # stable: the first of equal ones comes first
+    some, digests = some[order], digests[order]
+    is_new = np.append(True, (np.diff(shift[some]) != 0) | (digests[1:] != digests[:-1]))
+    first = np.arange(len(shift))
+    first[some] = some[is_new][np.cumsum(is_new) - 1]
+    return first
 
 
 def in_blocks(X: PointArray) -> Iterator[PointArray]:

@@ -24,7 +24,7 @@ from sparrot.errors import (
     NotEnoughMemoryError,
 )
 from sparrot.ot import _active_set, _screening, screen
-from sparrot.ot._active_set import Ceilings
+from sparrot.ot._active_set import Ceilings, EqualPoints
 from sparrot.ot._screening import GATHERED_BYTES, PAIR_BYTES, ClientPairs, Pairs, SupportBlock
 
 dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
@@ -113,16 +113,46 @@ def test_whatever_is_asked_for_is_the_same_as_by_threads(X, client, arguments):
     assert same(sparrot.qot(X, engine=client, **arguments), sparrot.qot(X, **arguments))
 
 
-@pytest.mark.parametrize("arguments", [FLOOR, WEIGHTS, FAT], ids=" ".join)
-def test_newton_on_the_workers_has_the_bits_of_that_on_the_client(
-    X, client, arguments, monkeypatch
-):
+@pytest.fixture
+def pairs_on_workers(monkeypatch):
+    """Also where all would fit on the client."""
+
     def leave(self, n_neighbors):
         if self._may_leave and isinstance(self._pairs, ClientPairs):
             self._leave_on_workers(self._r)
 
-    monkeypatch.setattr(Ceilings, "make_room", leave)  # also where all would fit on the client
+    monkeypatch.setattr(Ceilings, "make_room", leave)
+
+
+@pytest.mark.usefixtures("pairs_on_workers")
+@pytest.mark.parametrize("arguments", [FLOOR, WEIGHTS, FAT], ids=" ".join)
+def test_newton_on_the_workers_has_the_bits_of_that_on_the_client(X, client, arguments):
     assert same(sparrot.qot(X, engine=client, **arguments), sparrot.qot(X, **arguments))
+
+
+ONE_OFTEN, ALL_OFTEN = np.maximum(np.arange(N) - 320, 0), np.arange(N) // 20
+
+
+@pytest.mark.usefixtures("pairs_on_workers")
+@pytest.mark.parametrize("copies", [ONE_OFTEN, ALL_OFTEN], ids=["one point", "all points"])
+def test_equal_points_have_one_row_on_a_cluster_as_well(X, client, copies, monkeypatch):
+    methods, make = [], EqualPoints.__init__
+
+    def seen(self, *arguments):
+        methods.append(self)
+        make(self, *arguments)
+
+    monkeypatch.setattr(EqualPoints, "__init__", seen)
+    X = X[np.random.default_rng(1).permutation(copies)]
+    assert same(sparrot.qot(X, 0.01, engine=client), sparrot.qot(X, 0.01))
+    assert len(methods) == 2
+
+
+def test_a_perplexity_that_equal_points_rule_out_is_refused_on_a_cluster_as_well(X, client):
+    X = X[np.maximum(np.arange(N) - N // 2 - 1000, 0)]
+    for engine in (None, client):
+        with pytest.raises(InvalidInputError, match="is out of reach: 5,101 of 8,200 points"):
+            sparrot.qot(X, perplexity=10, engine=engine)
 
 
 def test_pairs_that_do_not_fit_on_the_client_never_come_there(
