@@ -31,7 +31,7 @@ from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import FEW, Reference, c_transform, rough_c_transform
-from sparrot.ot._dual import DenseDual, RestrictedDual, SparseDual, like
+from sparrot.ot._dual import GATHERED_BYTES, DenseDual, RestrictedDual, SparseDual, like
 from sparrot.ot._floor import (
     SparseFloorDual,
     at_other_eps,
@@ -52,7 +52,6 @@ from sparrot.ot._problem import (
     x_log_x,
 )
 from sparrot.ot._screening import (
-    GATHERED_BYTES,
     PAIR_BYTES,
     BlockPairs,
     ClientPairs,

@@ -17,6 +17,9 @@ Points with weights :math:`w_i` have
 :math:`F_i = w_i (\sum_j w_j\, g(s_{ij}) - m)` and :math:`A_{ij} = w_i w_j\, g'(s_{ij})`. Where
 weights count copies of points that have no affinity to themselves, :math:`w_i (w_i - 1)` takes the
 place of :math:`w_i^2`.
+
+A support is in the memory of this process, or in blocks of rows on the workers of a cluster
+(`RowsInBlocks`): the algebra of a dual, on vectors of one number for each point, is the same.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,10 +37,12 @@ from sparrot.engine import Run, Threads
 from sparrot.ot._ctransform import c_transform_over, transform_scores
 from sparrot.ot._newton import Dual, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, PowerRegularizer, compressed
-from sparrot.ot._screening import Support, SupportInBlocks
+from sparrot.ot._screening import Support, SupportBlock, SupportInBlocks
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
+GATHERED_BYTES = 64  # of one entry of a matrix that comes from workers, all copies counted
+_AT_ONCE = 4  # blocks of such a matrix that are on their way
 
 
 class DenseDual(Dual[DualState]):
@@ -207,6 +212,119 @@ class SparseRows(SupportRows):
         return self.degree, indices, g.entry(score) / g.mass
 
 
+class RowsInBlocks:
+    """What a dual computes row by row over a support in blocks: one task for each block.
+
+    A row is summed by the same code and in the same order as on the client, and sums over rows are
+    made there: so all bits are the same. What the products of one evaluation need stays on the
+    workers, and is computed when the first of them is asked for.
+
+    Parameters
+    ----------
+    support : the support.
+    make : makes what is computed of a block, given that and threads.
+    run : resources.
+    """
+
+    def __init__(
+        self, support: SupportInBlocks, make: Callable[[Support, Threads], Any], run: Run
+    ) -> None:
+        self._support = support
+        self._make = make
+        self._run = run
+        self._at: tuple[Any, ...] = ()  # the vectors of the last evaluation,
+        self._evaluated: list[Any] | None = None  # and the blocks there
+        self.degree: IntArray = np.zeros(0, np.int64)
+
+    def _tasks(self, *vectors: Any) -> list[tuple[Any, ...]]:
+        """For each block what makes its rows, itself, and its part of the vectors."""
+        return [
+            (self._make, block, *(None if v is None else v[..., names] for v in vectors))
+            for block, names in zip(self._support.blocks, self._support.names, strict=True)
+        ]
+
+    def sums(self, *vectors: Any) -> FloatArray:
+        """The sums of each row at some vectors."""
+        self._at, self._evaluated = vectors, None
+        found = self._run.on_workers("sums", _sums_of_block, self._tasks(*vectors))
+        sums, degrees = zip(*found, strict=True)
+        self.degree = np.concatenate(degrees)
+        return np.concatenate(sums, axis=1)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """The product of the last evaluation with x."""
+        if self._evaluated is None:
+            self._evaluated = self._run.keep("evaluate", _evaluated_block, self._tasks(*self._at))
+        tasks = [
+            (block, x[..., names])
+            for block, names in zip(self._evaluated, self._support.names, strict=True)
+        ]
+        found = self._run.on_workers("product", _product_of_block, tasks)
+        return np.concatenate(list(found), axis=-1)
+
+    def transform(self, rows: IntArray, *vectors: Any, **more: Any) -> FloatArray:
+        """The c-transforms of some rows."""
+        starts = self._support.starts
+        block = np.searchsorted(starts, rows, side="right") - 1
+        some = np.unique(block)
+        places = [np.flatnonzero(block == k) for k in some]
+        tasks = self._tasks(*vectors)
+        asked = [
+            (more, (rows[place] - starts[k]).astype(np.int32), *tasks[k])
+            for k, place in zip(some, places, strict=True)
+        ]
+        found = list(self._run.on_workers("transform", _transforms_of_block, asked))
+        out = np.empty((*found[0].shape[:-1], len(rows))) if found else np.empty(0)
+        for place, v in zip(places, found, strict=True):
+            out[..., place] = v
+        return out
+
+    def entries(self, *vectors: Any) -> tuple[IntArray, IntArray, FloatArray]:
+        """The number of positive entries of each row, their columns and themselves, brought here.
+
+        Memory for them is asked for, by what the last evaluation counted.
+        """
+        n_entries = int(self.degree.sum())
+        self._run.require_memory(
+            n_entries * GATHERED_BYTES,
+            what=f"a matrix of {n_entries} entries on the client",
+            remedy="take fewer neighbors",
+        )
+        found = self._run.on_workers("entries", _entries_of_block, self._tasks(*vectors), _AT_ONCE)
+        counts, columns, entries = zip(*found, strict=True)
+        return np.concatenate(counts), np.concatenate(columns), np.concatenate(entries)
+
+
+def _sums_of_block(make: Any, block: SupportBlock, *vectors: Any) -> tuple[FloatArray, IntArray]:
+    rows = make(block, Threads(1))
+    return rows.sums(*vectors), rows.degree
+
+
+def _evaluated_block(make: Any, block: SupportBlock, *vectors: Any) -> Any:
+    rows = make(block, Threads(1))
+    rows.sums(*vectors)
+    return rows.without_costs()
+
+
+def _product_of_block(rows: Any, x: FloatArray) -> FloatArray:
+    out: FloatArray = rows.product(x)
+    return out
+
+
+def _transforms_of_block(
+    more: dict[str, Any], rows: IntArray, make: Any, block: SupportBlock, *vectors: Any
+) -> FloatArray:
+    v: FloatArray = make(block, Threads(1)).transform(rows, *vectors, **more)
+    return v
+
+
+def _entries_of_block(
+    make: Any, block: SupportBlock, *vectors: Any
+) -> tuple[IntArray, IntArray, FloatArray]:
+    counts, places, entries = make(block, Threads(1)).entries(*vectors)
+    return counts, block.names[places], entries
+
+
 class RestrictedDual(ABC):
     """The dual over a support, with ceilings that potentials may pass only a little.
 
@@ -232,7 +350,11 @@ class RestrictedDual(ABC):
     ) -> None:
         self._ceiling = ceiling
         self._stiffness = stiffness
-        self._rows = support.rows(make, run)
+        self._rows: Any = (  # both have the same methods
+            make(support, run.threads)
+            if isinstance(support, Support)
+            else RowsInBlocks(support, make, run)
+        )
 
     @abstractmethod
     def solve(

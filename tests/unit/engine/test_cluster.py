@@ -23,9 +23,10 @@ from sparrot.errors import (
     MissingExtraError,
     NotEnoughMemoryError,
 )
-from sparrot.ot import _active_set, _screening, screen
+from sparrot.ot import _active_set, _dual, screen
 from sparrot.ot._active_set import Ceilings, EqualPoints
-from sparrot.ot._screening import GATHERED_BYTES, PAIR_BYTES, ClientPairs, Pairs, SupportBlock
+from sparrot.ot._dual import GATHERED_BYTES
+from sparrot.ot._screening import PAIR_BYTES, ClientPairs, Pairs, SupportBlock
 
 dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
@@ -196,7 +197,7 @@ def test_pairs_that_fit_nowhere_are_refused_with_what_they_need(X, by_threads, c
 
 
 @pytest.mark.parametrize(
-    ("module", "what"), [(_active_set, r"about 1\d neighbors"), (_screening, "97562 entries")]
+    ("module", "what"), [(_active_set, r"about 1\d neighbors"), (_dual, "97562 entries")]
 )
 def test_a_matrix_that_does_not_fit_on_the_client_is_refused(
     X, by_threads, client, monkeypatch, module, what
