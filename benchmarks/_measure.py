@@ -15,7 +15,7 @@ from typing import Any
 
 def measured(function: Callable[..., Any], *arguments: Any) -> tuple[float, float, Any]:
     """Seconds, megabytes above the start, and the result of `function(*arguments)` here."""
-    _forget_peak()
+    forget_peak()
     before = _peak()
     start = time.perf_counter()
     result = function(*arguments)
@@ -30,7 +30,7 @@ def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
     """Reset the peak of resident memory, where the system can (Linux)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
