@@ -102,11 +102,13 @@ def test_the_reference_lists_every_public_name_and_no_other():
 
 
 def test_links_between_pages_lead_somewhere():
+    pictures = ROOT / "docs" / "figures" / "paper"  # an sdist has none
     for page in PAGES:
         text = (ROOT / page).read_text()
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-            if "://" not in target:
-                assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+            path = (ROOT / page).parent / target
+            if "://" not in target and (pictures.exists() or path.parent != pictures):
+                assert path.exists(), f"{page} links to {target}"
 
 
 def test_names_in_backticks_are_those_of_the_reference():
