@@ -25,7 +25,6 @@ PEERS = ("CellRank", "Palantir", "PHATE", "graphtools")
 # umap-learn and pynndescent spend a minute on compilation, and a second here without it.
 UNCOMPILED = """
 import warnings
-warnings.simplefilter("error")
 import anndata, numpy as np, scanpy as sc, scipy.sparse as sp, sparrot
 
 rng = np.random.default_rng(0)
@@ -147,10 +146,10 @@ def blocks(section):
     return found
 
 
-def run_alone(code, **environment):
+def run_alone(code, *options, **environment):
     """In a process of its own: some packages change matplotlib, or leave threads behind."""
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, *options, "-c", code],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -173,9 +172,12 @@ def test_every_section_of_the_page_is_run():
     assert all(script.is_file() for script in BY_SCRIPT.values())
 
 
-def test_umap_and_ingest_read_the_graph():
+def test_umap_and_ingest_read_the_graph(pytestconfig):
     pynndescent = pytest.importorskip("pynndescent")
     if int(pynndescent.__version__.split(".")[1]) > 5:
         pytest.skip("sc.tl.ingest of scanpy 1.11 fails with pynndescent 0.6 and newer")
     pages = [block for section in COMPILED for block in blocks(section)]
-    run_alone("\n".join([UNCOMPILED, *pages]), NUMBA_DISABLE_JIT="1")
+    ours = ["error", "ignore:n_jobs value"]  # umap-learn 0.5.5 says that to scanpy
+    warnings = [*ours, *(pytestconfig.getoption("pythonwarnings") or [])]
+    options = [f"-W{warning}" for warning in warnings]
+    run_alone("\n".join([UNCOMPILED, *pages]), *options, NUMBA_DISABLE_JIT="1")

@@ -598,8 +598,8 @@ def _draw_data_and_angles(plt: Any, numbers: Numbers) -> Any:
         axes.set_box_aspect((1, 1, 0.6), zoom=0.85)
         for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), names, strict=True):
             axis.set_label_text(name)
-            axis.set_ticklabels([])
             axis.labelpad = -8
+        axes.tick_params(labelbottom=False, labelleft=False)
         panel(axes, "ab"[k], title)
     titles = ("the paper's judge, which cuts a pair in two", "to whole pairs of eigenvectors")
     for k, (judge, title) in enumerate(zip(JUDGES, titles, strict=True)):
