@@ -337,11 +337,15 @@ class SparseFloorDual(RestrictedDual, FloorDual):
     def c_transform(
         self, x: FloatArray, rows: IntArray, precision: float = _SWEEP_PRECISION
     ) -> FloatArray:
-        """Over the support, but no higher than a ghost alone would lift the row."""
+        """Over the support, but no higher than a ghost alone would lift the row.
+
+        Scores of a row that is lifted far grow as its multiplier does, which is cut as they are.
+        """
         u, e = x
         v, f = self._rows.transform(rows, u, e, self._k, precision=precision)
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
-        return np.stack([np.minimum(v, highest), np.where(v <= highest, f, e[rows])])
+        less = np.maximum(e[rows], np.clip(highest / v, 0, 1) * f)
+        return np.stack([np.minimum(v, highest), np.where(v <= highest, f, less)])
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""

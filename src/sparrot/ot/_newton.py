@@ -145,7 +145,7 @@ def newton(
     state = dual.state(u)
     best, least = u, np.inf
     history: list[float] = []
-    delta = dual.first_delta(state)
+    delta, stuck = dual.first_delta(state), False
     progressed, good = 0, np.full(2, np.inf)  # the last step that was better by a good part
     restarted = np.inf  # the least error at the last restart: from there it would go the same way
     while True:
@@ -158,13 +158,13 @@ def newton(
         report(len(history), error)
         if error <= tol or len(history) >= max_iter or not np.isfinite(error):
             break
-        if len(history) > progressed + _patience(dual, u, state, least):
-            again = None if least == restarted else dual.restarted(best, least)
+        if stuck or len(history) > progressed + _patience(dual, u, state, least):
+            again = dual.restarted(best, least) if least < _BETTER * restarted else None
             if again is None:
                 break
             u, restarted, progressed = again, least, len(history)
             state = dual.state(u)
-            delta = dual.first_delta(state)
+            delta, stuck = dual.first_delta(state), False
             continue
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
@@ -176,8 +176,9 @@ def newton(
             delta = dual.first_delta(state)
         step = dual.direction(u, state, delta)
         found = _line_search(dual, u, state, step, _BETTER * least)
-        if found is None:  # rounding: no step of any length improves
-            break
+        if found is None:  # rounding, or far off: no step of any length improves
+            stuck = True
+            continue
         u, state, length = found
         if length < _TOO_LONG:
             delta = min(delta * _DELTA_UP, dual.most_delta)

@@ -230,6 +230,26 @@ def test_two_far_pairs_must_link(k, eps, solver):
     assert (effective(a.matrix) >= k * (1 - 1e-8)).all()
 
 
+@pytest.mark.filterwarnings("ignore:the graph has 2 components")
+@pytest.mark.parametrize(
+    ("solver", "eps", "sizes", "k"),
+    [
+        ("newton", 1e-10, (24, 29), 26),
+        ("newton", 1e-10, (10, 20, 20), 11),
+        ("active-set", 1e-8, (24, 29), 26),
+        ("active-set", 1e-10, (10, 20, 20), 11),
+        ("active-set", 1e-10, (10, 20, 20), 12),
+    ],
+)
+def test_a_cluster_of_fewer_points_than_a_floor_links_to_others_however_far(solver, eps, sizes, k):
+    """Its potentials are ten decades above those of the other clusters."""
+    n = sum(sizes)
+    far = 1e6 * np.repeat(np.arange(len(sizes)), sizes)[:, None]
+    X = np.random.default_rng(0).standard_normal((n, 6)) + far
+    a = sparrot.qot(X, eps, min_neighbors=k, solver=solver)
+    assert_floor_optimal(a, half_squared(X), k)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("seed", "k"), [(7, 2), (66, 2), (85, 2), (85, 3)])
 def test_pairs_that_a_floor_hardly_parts_are_solved(seed, k, solver):
