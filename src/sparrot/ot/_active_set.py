@@ -320,18 +320,26 @@ class EqualPoints(Method[PowerRegularizer]):
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve for the distinct points, and copy their potentials and rows."""
-        found = self.rough(eps, start, tol)
-        plan = self._copied(found.plan)
-        certificate = replace(found.certificate, marginal_error=marginal_error(plan))
-        converged = found.converged and certificate.marginal_error <= tol
-        return replace(found, plan=plan, certificate=certificate, converged=converged)
+        return self._with_all_rows(self._find(eps, start, tol), tol)
 
     def rough(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
+        """The same with the plan of the distinct points, unless it did not converge."""
+        found = self._find(eps, start, tol)
+        return found if found.converged else self._with_all_rows(found, tol)
+
+    def _find(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
         """The same with the plan of the distinct points: what is between copies is summed."""
         found = self._method.solve(eps, None if start is None else start[self._index], tol)
         problem, exact = self._problem.at(eps), found.certificate.exact
         certificate = replace(found.certificate, pairs_checked=problem.n_pairs if exact else 0)
         return replace(found, problem=problem, u=found.u[self._of], certificate=certificate)
+
+    def _with_all_rows(self, found: Solution, tol: float) -> Solution:
+        """A solution with the plan of all points in the place of that of the distinct ones."""
+        plan = self._copied(found.plan)
+        certificate = replace(found.certificate, marginal_error=marginal_error(plan))
+        converged = found.converged and certificate.marginal_error <= tol
+        return replace(found, plan=plan, certificate=certificate, converged=converged)
 
     def perplexities(self, solution: Solution) -> FloatArray:
         """Those of all points, also by the plan of the distinct ones."""

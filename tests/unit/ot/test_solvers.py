@@ -301,6 +301,15 @@ def test_equal_points_start_from_the_potential_of_another_eps():
     assert_optimal(c.matrix, c.potential, c.eps, half_squared(X))
 
 
+def test_the_best_iterate_of_a_search_among_equal_points_has_all_of_them():
+    X = _half_equal(200, np.random.default_rng(0))
+    with pytest.raises(NotConvergedError) as caught:
+        sparrot.qot(X, perplexity=60, solver="active-set", max_iter=1)
+    best = caught.value.result
+    assert best.matrix.shape == (200, 200)
+    assert best.check(X).marginal_error == pytest.approx(best.certificate.marginal_error)
+
+
 def test_few_duplicates_or_floors_or_weights_or_a_checkpoint_leave_each_point_its_row(tmp_path):
     few = PointCost(_tenth_twice(300, np.random.default_rng(0)))
     many = PointCost(_half_equal(300, np.random.default_rng(0)))
