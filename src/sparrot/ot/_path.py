@@ -27,7 +27,6 @@ from sparrot.ot._problem import (
     Solution,
     SparseProblem,
     perplexities,
-    x_log_x,
 )
 from sparrot.ot._solve import dense_instead, make_method
 
@@ -302,12 +301,12 @@ class EpsilonPath:
             ) from error
 
     def _refuse_equal_points(self, target: float) -> None:
-        """Raise if most points are equal, so that no eps gives them so few neighbors.
+        """Raise if points are equal, and so many of them that no eps gives rows so few neighbors.
 
-        By symmetry each of m equal points has the same affinity to all others of them. They have
-        the mass m, of which the n - m other points can take as much as they have: the share of the
-        others of them is at least `2 - n / m`. The entropy of a row is least where the rest of it
-        is in one place.
+        By symmetry m equal points have the same affinity to each other, of which there are m - 1
+        in a row, and each other point has the same affinity to all m. No row sums to more than one:
+        so a row of them has no entry of more than `1 / (m - 1)`, and a perplexity of m - 1 at least
+        (m if points may have affinity to themselves).
         """
         problem, cost = self._problem, self._problem.cost
         floor = problem.floor
@@ -316,17 +315,15 @@ class EpsilonPath:
             self._options.search == "exact" and getattr(problem.regularizer, "drop", None) is None
         )
         first = cost.first_equal() if symmetric and whole else None
-        m, n = 0 if first is None else int(np.bincount(first).max()), problem.n
-        if 2 * m <= n or m < 3:
+        if first is None:
             return
-        inside, others = 2 - n / m, m - problem.hollow
-        parts = np.array([inside, 1 - inside])
-        entropy = inside * np.log(others) - float(x_log_x(parts).sum())
-        least = (m * min(float(np.exp(entropy)), others) + n - m) / n
+        m, n = np.bincount(first), problem.n
+        least = float(m @ np.maximum(m - problem.hollow, 1)) / n
         if target < (1 - _PERPLEXITY_ERROR) * least:
             raise InvalidInputError(
-                f"is out of reach: {m:,} of {n:,} points are equal, and neighbors of each other at "
-                f"any eps, which makes a mean perplexity of more than {least:.0f}, got {target:g}",
+                f"is out of reach: equal points have the same neighbors, and up to {m.max():,} of "
+                f"{n:,} points are equal, which makes a mean perplexity of {least:.4g} or more at "
+                f"any eps, got {target:g}",
                 parameter="perplexity",
                 value=target,
                 remedy=["drop duplicates", "ask for more neighbors than that"],
@@ -422,6 +419,7 @@ class EpsilonPath:
 
         Where connectedness is not monotone in eps there may be other such values. A floor may keep
         the graph connected at any eps: then eps is small beside what the floors of most rows add.
+        So may points of which all but one are equal: then it is no smaller than rounding allows.
         """
         low, high = 0.0, np.inf
         eps = self._typical_eps()
@@ -437,12 +435,22 @@ class EpsilonPath:
                 eps = 4 * low
             elif low > 0:
                 eps = float(np.sqrt(low * high))
-            elif high / 4 >= _SMALLEST_CONNECTED:
+            else:  # connected however small, perhaps: so are two or three points
+                least = max(_SMALLEST_CONNECTED, self._least_eps(rough))
+                if high / 4 < least:
+                    high = max(high, least)
+                    break
                 eps = high / 4
-            else:
-                break  # connected however small: so are two or three points
             _require_in_range(eps)
         return self._connected_from(high)
+
+    def _least_eps(self, solution: Solution) -> float:
+        """The eps below which the rounding of potentials such as these is an error of `tol`."""
+        if solution.e is not None:
+            return 0.0  # floors add to eps where potentials are large
+        degrees = np.diff(csr_array(solution.plan).indptr)
+        rounding = 4 * np.finfo(np.float64).eps * float((degrees * np.abs(solution.u)).max())
+        return rounding / self._options.tol
 
     def _connected_from(self, high: float) -> Solution:
         """The same from an eps at which rough solves are connected, if only by their error."""

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import sparrot
-from problems import points
+from problems import half_squared, points
 from sparrot._eigensolver import _SOLVERS
 from sparrot.errors import AffinityWarning
 from sparrot.ot import EpsilonPath, Secant, _active_set as active_set, screen
@@ -347,15 +347,16 @@ def test_clusters_may_be_as_far_apart_as_they_like(build, distance):
 def test_far_clusters_are_named_where_a_perplexity_cannot_be_had():
     X = np.zeros((60, 2))
     X[20:40, 0], X[40:, 1] = 1e3, 1e3  # within them all points are equal: 19 neighbors or many
+    C = half_squared(X)
     with pytest.raises(sparrot.InvalidInputError, match="in 3 clusters of 20 to 20 points") as said:
-        sparrot.qot(X, perplexity=5)
+        sparrot.qot(C, perplexity=5, metric="precomputed")
     assert said.value.parameter == "perplexity"
 
 
 def test_duplicates_are_mentioned_where_no_eps_is_found():
     X = np.repeat(points("gaussian", 40), 5, axis=0)  # four others at no cost: no fewer neighbors
     with pytest.raises(sparrot.InvalidInputError, match="160 of 200 points are duplicates") as said:
-        sparrot.qot(X, perplexity=2)
+        sparrot.eot(X, perplexity=2, drop=1e-3)  # of others, it is known before any eps is tried
     assert said.value.remedies[-1] == "take {perplexity=4}"
     assert sparrot.qot(X, perplexity=4).perplexity == pytest.approx(4, rel=0.01)
 
@@ -424,10 +425,11 @@ def mostly_equal(n, m, seed=0):
     return X[rng.permutation(n)]
 
 
-def test_fewer_neighbors_than_most_points_have_equals_are_refused_at_once(monkeypatch):
+@pytest.mark.parametrize(("m", "least"), [(2251, "2227"), (1137, "568.5")])
+def test_fewer_neighbors_than_points_have_equals_are_refused_at_once(monkeypatch, m, least):
     monkeypatch.setattr(EpsilonPath, "at", None)  # nothing is solved
-    X = mostly_equal(2274, 2251)
-    what = r"2,251 of 2,274 points are equal.* more than 2\d{3}, got 3; drop duplicates, or ask"
+    X = mostly_equal(2274, m)
+    what = rf"up to {m:,} of 2,274 points are equal.* of {least} or more .* got 3; drop duplicates"
     for build in (sparrot.qot, sparrot.tsallis, sparrot.eot):
         with pytest.raises(sparrot.InvalidInputError, match=what) as caught:
             build(X, perplexity=3)
@@ -436,14 +438,28 @@ def test_fewer_neighbors_than_most_points_have_equals_are_refused_at_once(monkey
         sparrot.qot(X, perplexity=3, min_neighbors=2)
 
 
-@pytest.mark.parametrize(("n", "m"), [(40, 21), (40, 30), (40, 39), (5, 3)])
+@pytest.mark.parametrize(
+    "sizes", [(21, 1), (30, 1), (3,), (8, 8, 8), (20, 20), (12, 5, 2)], ids=str
+)
 @pytest.mark.parametrize("hollow", [True, False])
-def test_what_equal_points_are_refused_for_is_below_what_any_eps_gives(n, m, hollow):
-    X = mostly_equal(n, m, seed=m)
+def test_what_equal_points_are_refused_for_is_below_what_any_eps_gives(sizes, hollow):
+    X = np.random.default_rng(0).standard_normal((len(sizes) + 3, 2))
+    X = np.repeat(X, [*sizes, 1, 1, 1], axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AffinityWarning)
         found = [sparrot.qot(X, eps, hollow=hollow).perplexity for eps in (1e-4, 1e-2, 1.0, 100.0)]
     with pytest.raises(sparrot.InvalidInputError) as caught:
         sparrot.qot(X, perplexity=1.01, hollow=hollow)
-    least = float(re.search("more than ([0-9]+)", str(caught.value))[1])
-    assert least <= min(found) + 0.5  # it is rounded
+    least = float(re.search("perplexity of ([0-9.]+) or more", str(caught.value))[1])
+    assert least <= min(found) * (1 + 1e-3)  # it is rounded
+
+
+@pytest.mark.parametrize("n", [40, 1600])
+@pytest.mark.parametrize("solver", ["newton", "active-set"])
+def test_points_of_which_all_but_one_are_equal_are_connected_by_an_eps_that_rounding_allows(
+    n, solver
+):
+    X = np.vstack([np.zeros((n - 1, 2)), np.ones((1, 2))])
+    a = sparrot.qot(X, "connected", solver=solver)
+    assert a.n_connected_components == 1
+    assert a.check(X).marginal_error <= 1e-8
