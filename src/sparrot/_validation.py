@@ -484,6 +484,8 @@ neighbors as there can be, got 60; take n_neighbors=59 at most
     if most < np.inf:
         limits = f"from 1 to {most:g}, which is as many neighbors as there can be"
     hint = f"{_NEIGHBORS[name]} is a good start"
+    if name == "n_neighbors" and np.ndim(value):
+        hint = "for a number of each point take {min_neighbors} and a small {eps}"
     shown = " ".join(repr(value).split()) if np.isnan(number) else f"{number:.10g}"
     raise InvalidInputError(
         f"must be a number {limits}, got {shown[:40]}",
@@ -496,9 +498,11 @@ neighbors as there can be, got 60; take n_neighbors=59 at most
 def as_floors(value: Any, n: int, most: int) -> FloatArray:
     """The least effective number of neighbors of each of n points, from one for all or from n.
 
+    Among several numbers, 0 is no floor for that point, which is the same as 1.
+
     Examples
     --------
-    >>> as_floors(3, 4, 3), as_floors([1, 2, 3, 2], 4, 3)
+    >>> as_floors(3, 4, 3), as_floors([0, 2, 3, 2], 4, 3)
     (array([3., 3., 3., 3.]), array([1., 2., 3., 2.]))
     """
     name = "min_neighbors"
@@ -515,6 +519,7 @@ def as_floors(value: Any, n: int, most: int) -> FloatArray:
             value=value,
             remedy=f"{_NEIGHBORS[name]} is a good start",
         )
+    floors = np.where(floors == 0, 1.0, floors)
     wrong = np.flatnonzero(~((floors >= 1) & (floors <= most)))
     if len(wrong):
         raise InvalidInputError(
@@ -523,7 +528,7 @@ def as_floors(value: Any, n: int, most: int) -> FloatArray:
             "of range)",
             parameter=name,
             value=floors[wrong[0]],
-            remedy="take 1 where a point needs no floor",
+            remedy="take 0 for a point without a floor",
         )
     return floors
 

@@ -6,7 +6,9 @@ from ._diagnostics import (
     LARGER as LARGER,
     in_pieces as in_pieces,
     leave_pieces_to_caller as leave_pieces_to_caller,
+    n_large_pieces as n_large_pieces,
     signs_of_poor_choice as signs_of_poor_choice,
+    small_size as small_size,
     ways_to_connect as ways_to_connect,
 )
 from ._estimator import (

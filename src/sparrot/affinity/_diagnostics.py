@@ -25,6 +25,9 @@ from sparrot.ot import MIN_NEIGHBORS
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
 LARGER = "take a larger {perplexity}"
 EACH_PIECE = "take every piece by itself by {components='each'}"
+_SMALL_SHARE = 0.01  # of the points
+_SMALL_SHARE_OF_FEW = 0.05  # of the points, if there are few
+_PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _MISSED = 0.1  # of the rows
 _MANY = 0.1  # of all points, that a point has for neighbors
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
@@ -60,14 +63,47 @@ def ways_to_connect(floors: Any = None) -> list[str]:
     return [floor, f"{LARGER}, or {{eps='connected'}}"]
 
 
-def in_pieces(labels: IntArray, floors: Any = None, *more: str) -> AffinityWarning | None:
+def small_size(n: int, floors: Any = None) -> float:
+    """How many of n points are few: fewer may be outliers rather than a cluster.
+
+    These are 1 % of the points. But a piece of points that have k effective neighbors each has at
+    least k + 1 points (two without a floor), so twice as many are few as well, up to 5 % of the
+    points; and two points are always few.
+
+    Examples
+    --------
+    >>> small_size(5000, 5.0), small_size(300, 5.0), small_size(200, 5.0), small_size(300)
+    (50.0, 12.0, 10.0, 4.0)
+    """
+    smallest = 2.0 if floors is None else 1 + float(np.min(floors))
+    return max(_SMALL_SHARE * n, min(2 * smallest, _SMALL_SHARE_OF_FEW * n), _PAIR)
+
+
+def n_large_pieces(labels: IntArray, floors: Any = None) -> int:
+    """How many components have more than few points, so that they may be clusters.
+
+    Examples
+    --------
+    >>> n_large_pieces(np.repeat([0, 1], [60, 40])), n_large_pieces(np.repeat([0, 1], [98, 2]))
+    (2, 1)
+    """
+    return int((np.bincount(labels) > small_size(len(labels), floors)).sum())
+
+
+def in_pieces(
+    labels: IntArray, floors: Any = None, *, outliers: str = "", by_components: bool = False
+) -> AffinityWarning | None:
     """The warning of a graph with these components; None if there is only one.
+
+    Pieces of many points may be clusters, which nobody wants to connect: what to do then is the
+    first of the remedies.
 
     Parameters
     ----------
     labels : the component of each point.
     floors : on the neighbors of every point, if there are any.
-    more : further remedies.
+    outliers : points that are far from all others, in words.
+    by_components : whether there is an argument `components`.
     """
     sizes = np.sort(np.bincount(labels))[::-1]
     if len(sizes) == 1:
@@ -75,10 +111,18 @@ def in_pieces(labels: IntArray, floors: Any = None, *more: str) -> AffinityWarni
     pairs = int((sizes == 2).sum())
     apart = f"; {pairs} {'is an isolated pair' if pairs == 1 else 'are isolated pairs'}"
     floor, larger = ways_to_connect(floors)
+    remedy = [f"if the data is one piece, {floor}", larger]
+    remedy += [KEEP_LARGEST] if by_components else []
+    remedy += [f"drop these outliers: {outliers}"] if outliers else []
+    each = EACH_PIECE if by_components else "look at each by itself"
+    if n_large_pieces(labels, floors) > 1:
+        remedy.insert(0, f"if the pieces are clusters, {each}")
+    elif by_components:
+        remedy.append(each)
     return AffinityWarning(
         f"the graph has {len(sizes)} components, the largest of {counted(sizes[0], 'point')}"
         f"{apart if pairs else ''}. Spectral methods will only find these",
-        remedy=[f"if the data is one piece, {floor}", larger, *more],
+        remedy=remedy,
     )
 
 
@@ -141,8 +185,7 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
     if not issparse(W) and np.count_nonzero(W[0, 1:]) == len(W) - 1:
         return None  # and no copy of a dense matrix
     labels = connected_components(csr_array(W), directed=False)[1]
-    drop = [f"drop these outliers: {outliers}"] if outliers else []
-    return in_pieces(labels, affinity.min_neighbors, *drop)
+    return in_pieces(labels, affinity.min_neighbors, outliers=outliers)
 
 
 def _missed(affinity: Affinity) -> AffinityWarning | None:

@@ -125,10 +125,10 @@ def qot(
     min_neighbors : a floor on the effective number of neighbors :math:`1 / |W_i|^2` of every row,
         at most n - 1; one number, or one for each point. So no outlier pairs off with another, and
         the graph does not fall into small pieces. See the notes. None or 0 for no floor, as in the
-        paper; `"auto"`, the default of spectral estimators, layouts, `sparrot.sc` and the command
-        line, for 5, or half the perplexity or half the number of other points where that is less
-        (no floor with `n_neighbors`, which is one itself, nor with `eps="connected"`, since a floor
-        may connect the graph at any eps).
+        paper (0 also for some of the points); `"auto"`, the default of spectral estimators,
+        layouts, `sparrot.sc` and the command line, for 5, or half the perplexity or half the number
+        of other points where that is less (no floor with `n_neighbors`, which is one itself, nor
+        with `eps="connected"`, since a floor may connect the graph at any eps).
     weights : (n,) positive weights of the points, such as the numbers of points that each stands
         for; rows then sum to the weights. See the notes. Not with floors, nor in an approximate
         search. With `hollow` no point may weigh more than all others together.
@@ -272,6 +272,41 @@ def qot(
     )
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _refusing(
+    names: tuple[str, ...], why: str, remedy: list[str]
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse arguments of `qot` that a function does not have, in a sentence."""
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def checked(*arguments: P.args, **named: P.kwargs) -> R:
+            for name in names:
+                if name in named:
+                    raise InvalidInputError(why, parameter=name, value=named[name], remedy=remedy)
+            return function(*arguments, **named)
+
+        return checked
+
+    return decorated
+
+
+_without_floors = _refusing(
+    ("min_neighbors", "n_neighbors"),
+    "is for QOT alone: other plans have no floor on the neighbors of a row",
+    ["leave it out", "take {sparrot.qot} or {sparrot.QOT}"],
+)
+_at_given_eps = _refusing(
+    ("n_neighbors",),
+    "takes an eps of its own, and here eps is given",
+    ["give {min_neighbors}, a floor at any eps"],
+)
+
+
+@_at_given_eps
 def qot_path(
     X: Any,
     eps_grid: Iterable[float],
@@ -296,7 +331,8 @@ def qot_path(
     Parameters
     ----------
     X, min_neighbors, metric, hollow, solver, tol, max_iter, n_jobs, max_memory, search, neighbors,
-    progress, engine : as for `qot`; the floor is the same at every eps.
+    progress, engine : as for `qot`; the floor is the same at every eps. There is no `n_neighbors`,
+        which takes an eps of its own.
     eps_grid : relative eps, in any order; results come in the same order.
 
     Yields
@@ -340,6 +376,7 @@ def qot_path(
     return affinities()
 
 
+@_at_given_eps
 def project(
     K: Any,
     q: float = 0.0,
@@ -369,7 +406,7 @@ def project(
     K : (n, n) symmetric matrix, for example a kernel; never modified. Nonnegative if q > 0.
     q : 0 <= q <= 1: the divergence.
     min_neighbors, hollow, solver, tol, max_iter, n_jobs, progress : as for `qot`; floors at q = 0
-        only.
+        only. There is no `n_neighbors`, which takes an eps of its own.
 
     Returns
     -------
@@ -459,28 +496,6 @@ def _require_scaling(K: PointArray, hollow: bool) -> None:
             parameter="K",
             remedy=["set them to zero", *remedy],
         )
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _without_floors(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse a floor on the neighbors of rows, which QOT alone has, in a sentence."""
-
-    @wraps(function)
-    def checked(*arguments: P.args, **named: P.kwargs) -> R:
-        for name in ("min_neighbors", "n_neighbors"):
-            if name in named:
-                raise InvalidInputError(
-                    "is for QOT alone: other plans have no floor on the neighbors of a row",
-                    parameter=name,
-                    value=named[name],
-                    remedy=["leave it out", "take {sparrot.qot} or {sparrot.QOT}"],
-                )
-        return function(*arguments, **named)
-
-    return checked
 
 
 @_without_floors
@@ -756,7 +771,9 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
         return as_floors(value, n, most) if given else None
     if given:
         raise InvalidInputError(
-            f"the floor of {scale.n_neighbors:g} neighbors was given another, {value!r}",
+            "is itself a floor on the neighbors of every point, and a second one was given",
+            parameter="n_neighbors",
+            value=scale.n_neighbors,
             remedy="give {n_neighbors} or {min_neighbors}, not both",
         )
     return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))

@@ -231,6 +231,7 @@ def add_qot(parser: Any) -> None:
     """All that can be asked of a QOT affinity at several eps."""
     add_scale(parser).add_argument(
         "--neighbors",
+        "--n-neighbors",
         dest="n_neighbors",
         type=int,
         metavar="K",
@@ -261,6 +262,7 @@ def add_affinity(
     add_cost(group, threads)
     group.add_argument(
         "--neighbors",
+        "--n-neighbors",
         dest="n_neighbors",
         type=int,
         metavar="K",

@@ -180,7 +180,9 @@ def in_flags(parser: ArgumentParser) -> Spell:
     ('--jobs', '--jobs many', None, None)
     """
     flags = {
-        action.dest: max(action.option_strings, key=len, default=str(action.metavar))
+        action.dest: next(
+            (flag for flag in action.option_strings if flag.startswith("--")), str(action.metavar)
+        )
         for action in parser._actions
     }
     for name, other in OTHER_NAMES.items():

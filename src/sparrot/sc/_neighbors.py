@@ -90,7 +90,7 @@ def neighbors(
     eps : instead: regularization relative to the mean cost, or `"connected"`, as in `sparrot.qot`.
     min_neighbors : with `perplexity` or `eps`: the effective number of neighbors that every cell
         has at least, so that outliers do not fall apart from the rest. `"auto"` is 5 (or fewer, see
-        `sparrot.qot`), None or 0 for no floor.
+        `sparrot.qot`), None or 0 for no floor. The log (level INFO) says which floor a default is.
     kind : `"qot"` (the default), `"eot"` (entries below 1e-3 / n are dropped, unless `drop` says
         otherwise) or `"tsallis"`.
     metric : `"euclidean"` (whose cost is half the squared distance; `"sqeuclidean"`, `"l2"` and
@@ -181,6 +181,13 @@ def neighbors(
         chosen, cells = None, _given_distances(distances, n, metric, metric_kwds, place)
     arguments = with_defaults(kind, n, given | {"metric": cells.cost} | options) | options
     W, nearest = _build_graph(cells, kind, count - 1, arguments)
+    is_default = n_neighbors is None if is_scale else is_auto(min_neighbors)
+    if is_default and W.min_neighbors is not None:
+        LOG.info(
+            "every cell has at least %g effective neighbors, the default of %s",
+            W.min_neighbors.min(),
+            "n_neighbors" if is_scale else "min_neighbors",
+        )
     params = {"n_neighbors": count, "method": kind, "metric": cells.metric}
     params |= {"metric_kwds": _recorded(metric_kwds)} if metric_kwds else {}
     params |= {"random_state": int(random_state) if isinstance(random_state, Integral) else 0}

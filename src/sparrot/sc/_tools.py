@@ -66,7 +66,7 @@ def diffmap(
     Warns
     -----
     AffinityWarning : the graph is in pieces, or in one piece in name only: eigenvalues within 1e-3
-        of one belong to fewer than 1 % of the cells, or to two, which are named.
+        of one belong to few cells (`sparrot.eigenpairs` says how few), which are named.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def diffmap(
     most = len(kept) - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)
     spectrum = eigenpairs(W[kept][:, kept], k, components="each")
-    count, where = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
+    count, where = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial, floors)
     announce_nearly_separate(count, kept[where], len(labels), floors=floors, names=adata.obs_names)
     _log_slow(spectrum)
     vectors = np.full((len(labels), k), np.nan)

@@ -12,12 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import FloatArray, IntArray
 from sparrot._validation import as_choice, as_count, as_finite, as_seed
-from sparrot.affinity import KEEP_LARGEST, LARGER, ways_to_connect
+from sparrot.affinity import KEEP_LARGEST, LARGER, n_large_pieces, small_size, ways_to_connect
 from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
 from sparrot.spectral._eigen import (
     COMPONENTS,
-    PAIR,
-    SMALL_SHARE,
     Spectrum,
     announce_nearly_separate,
     eigenpairs,
@@ -37,7 +35,8 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_clusters : number of clusters; None for the number that the eigengap suggests.
-    affinity : as for `sparrot.Eigenmaps`.
+    affinity : as for `sparrot.Eigenmaps`; by its name "qot", it has a floor of 5 effective
+        neighbors.
     assign : "kmeans", or "cluster_qr" (Damle, Minden and Ying), which needs no random start.
     max_clusters : the most that may be suggested.
     components : for a graph in pieces: "each" takes the components for clusters, and splits one
@@ -59,8 +58,9 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     Warns
     -----
     AffinityWarning : clusters will be outliers, as the graph has pieces of few points, or is one
-        piece in name only: eigenvalues within 1e-3 of one belong to fewer than 1 % of the points
-        (or to two) and to less than a quarter of a mean cluster. `value` has these points.
+        piece in name only: eigenvalues within 1e-3 of one belong to few points
+        (`sparrot.eigenpairs` says how few) and to less than a quarter of a mean cluster. Or
+        clusters are as small as that in spite of smaller eigenvalues. `value` has these points.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         order = np.arange(len(pairs.values))
         among = (pairs.nontrivial if already_warned else order > 0) & (order < self.n_clusters_)
         most = _SMALL * len(points) / self.n_clusters_
-        count, where = nearly_separate(pairs.values, pairs.vectors, among, most)
+        count, where = nearly_separate(pairs.values, pairs.vectors, among, self._floors, most)
         connected = already_warned or pairs.n_connected_components == 1
         announce_nearly_separate(
             count,
@@ -163,9 +163,9 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     def _announce_small_clusters(self) -> None:
         """Warn of clusters of so few points that they may be outliers."""
         n = int((self.labels_ >= 0).sum())
-        few = min(max(SMALL_SHARE * n, PAIR), _SMALL * n / self.n_clusters_)
+        few = min(small_size(n, self._floors), _SMALL * n / self.n_clusters_)
         sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
-        small = np.flatnonzero((sizes > 0) & (sizes <= few))
+        small = np.flatnonzero((sizes > 0) & (sizes < few))
         if not len(small):
             return
         points = np.flatnonzero(np.isin(self.labels_, small))
@@ -183,18 +183,19 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     def _announce_more_components_than_clusters(self, pairs: Spectrum) -> None:
         rest = np.flatnonzero(pairs.labels >= self.n_clusters_)
         floor, larger = ways_to_connect(self._floors)
+        remedy = [f"if the data is one piece, {floor}", larger, KEEP_LARGEST]
+        enough = "take a larger {n_clusters}"
+        if n_large_pieces(pairs.labels, self._floors) > self.n_clusters_:
+            remedy.insert(0, f"if the pieces are clusters, {enough}")
+        else:
+            remedy.append(enough)
         warn(
             AffinityWarning(
                 f"the graph has {pairs.n_connected_components} components, more than clusters "
                 f"({self.n_clusters_}): {len(rest)} of {len(pairs.labels)} points have no cluster "
                 "of their own",
                 value=rest,
-                remedy=[
-                    f"if the data is one piece, {floor}",
-                    larger,
-                    KEEP_LARGEST,
-                    "take a larger {n_clusters}",
-                ],
+                remedy=remedy,
             )
         )
 

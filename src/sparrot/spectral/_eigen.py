@@ -28,15 +28,21 @@ from scipy.sparse.csgraph import connected_components
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_generator, as_tolerance
-from sparrot.affinity import EACH_PIECE, KEEP_LARGEST, LARGER, in_pieces, ways_to_connect
+from sparrot.affinity import (
+    EACH_PIECE,
+    KEEP_LARGEST,
+    LARGER,
+    in_pieces,
+    n_large_pieces,
+    small_size,
+    ways_to_connect,
+)
 from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
 from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
 _NEAR = 1e-3  # distance of an eigenvalue from one
-SMALL_SHARE = 0.01  # of the points
-PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _NAMED = 10  # points in a message
 
 
@@ -61,7 +67,7 @@ def announce_pieces(labels: IntArray, components: str, floors: Any = None) -> No
 
     `floors` are those on the neighbors of every point, if the affinity has any.
     """
-    found = in_pieces(labels, floors, KEEP_LARGEST, EACH_PIECE)
+    found = in_pieces(labels, floors, by_components=True)
     if found is None or components not in ("warn", "error"):
         return
     if components == "error":
@@ -74,13 +80,14 @@ def announce_rest(labels: IntArray, fate: str, floors: Any = None) -> None:
     rest = np.flatnonzero(labels)
     if not len(rest):
         return
-    floor, larger = ways_to_connect(floors)
+    remedy = ways_to_connect(floors)
+    remedy.insert(0 if n_large_pieces(labels, floors) > 1 else len(remedy), EACH_PIECE)
     warn(
         AffinityWarning(
             f"{len(rest)} of {len(labels)} points are outside the largest of {labels.max() + 1} "
             f"components and get {fate}",
             value=rest,
-            remedy=[f"to keep them, {floor}", larger, EACH_PIECE],
+            remedy=[f"to keep them, {remedy[0]}", *remedy[1:]],
         )
     )
 
@@ -97,9 +104,13 @@ def participation(vectors: FloatArray) -> FloatArray:
 
 
 def nearly_separate(
-    values: FloatArray, vectors: FloatArray, among: BoolArray, most: float = np.inf
+    values: FloatArray,
+    vectors: FloatArray,
+    among: BoolArray,
+    floors: Any = None,
+    most: float = np.inf,
 ) -> tuple[int, IntArray]:
-    """How many pairs within 1e-3 of one live on fewer than 1 % of the points, or on two; and where.
+    """How many pairs within 1e-3 of one live on few points, as `small_size` has it; and on which.
 
     Only pairs `among` these matter, and the trivial one must not be one of them. Vectors that
     live on `most` points or more are passed over. A point belongs to a vector if its entry is at
@@ -114,7 +125,7 @@ def nearly_separate(
     >>> nearly_separate(np.array([0.99]), far, np.array([True]))
     (0, array([], dtype=int64))
     """
-    few = min(max(SMALL_SHARE * len(vectors), PAIR), most)
+    few = min(small_size(len(vectors), floors), most)
     found = among & (values >= 1 - _NEAR) & (participation(vectors) < few)
     size = np.abs(vectors[:, found])
     return int(found.sum()), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))
@@ -243,8 +254,10 @@ def eigenpairs(
     components : what to do with a graph in pieces, where the eigenvalue 1 occurs once for each.
         "each" takes the leading pairs of all pieces together; "warn" does the same with a warning,
         and also warns where the graph is one piece in name only: of eigenvalues within 1e-3 of one
-        that belong to fewer than 1 % of the points, or to two; "largest" takes the pairs of the
-        largest component alone, with vectors that are zero elsewhere; "error" refuses.
+        that belong to few points. These are fewer than 1 %, or than twice the smallest piece that
+        there can be (k + 1 points with a floor of k neighbors, else two) if that is less than 5 %,
+        or two. "largest" takes the pairs of the largest component alone, with vectors that are zero
+        elsewhere; "error" refuses.
     solver : "dense", "lanczos", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else
         the others one after the other until the residuals meet `tol`. The pairs of a component with
         hardly more points than pairs are always found by the dense one.
@@ -308,7 +321,7 @@ def eigenpairs(
             remedy=["ask for fewer pairs", "raise {tol}"],
         )
     if components == "warn":
-        found = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial)
+        found = nearly_separate(spectrum.values, spectrum.vectors, spectrum.nontrivial, floors)
         announce_nearly_separate(*found, n, floors=floors)
     return spectrum
 

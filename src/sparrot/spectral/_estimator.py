@@ -7,6 +7,7 @@ training point p is its own row of P, and this is its own value.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -32,6 +33,7 @@ from sparrot.affinity import (
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import announce_pieces, announce_rest, components_by_size
 
+LOG = logging.getLogger(__name__)
 _LEAST = 1e-6  # size of an eigenvalue that can be divided by
 
 
@@ -67,6 +69,14 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
             self.affinity_ = as_affinity(maker.affinity_)
             source = getattr(maker, "result_", None)
         self._floors = source.min_neighbors if isinstance(source, Affinity) else None
+        if maker is not None and isinstance(self.affinity, str) and self._floors is not None:
+            LOG.info(
+                "affinity=%r: every point has at least %g effective neighbors, the default of "
+                "min_neighbors; affinity=sparrot.%s() is without",
+                self.affinity,
+                self._floors.min(),
+                type(maker).__name__,
+            )
         self.affinity_estimator_ = maker
         return self.affinity_
 

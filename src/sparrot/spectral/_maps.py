@@ -88,7 +88,9 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
             self._lambda[points, :k] = pairs.values[1:]
             if c == 0:
                 self.eigenvalues_ = pairs.values[1:]
-            found, where = nearly_separate(pairs.values, pairs.vectors, pairs.nontrivial)
+            found, where = nearly_separate(
+                pairs.values, pairs.vectors, pairs.nontrivial, self._floors
+            )
             count += found
             hanging.append(points[where])
         points = np.sort(np.concatenate(hanging))
@@ -113,7 +115,8 @@ class Eigenmaps(SpectralMap):
         QOT has a floor, `min_neighbors="auto"`: every point has at least 5 effective neighbors, so
         that outliers do not split off from the rest; and an eps that outliers do not inflate,
         `eps="auto"`: 1, the mean cost, but the median cost where the mean is more than three times
-        that. The paper's QOT, without either, is `affinity=sparrot.QOT()`.
+        that. The log (level INFO) says which floor it is. The paper's QOT, without either, is
+        `affinity=sparrot.QOT()`.
         With the default "qot", an X that is an affinity already (square, symmetric, nonnegative,
         zero diagonal, rows that sum to one) is used as it is, so that
         `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.
@@ -133,7 +136,7 @@ class Eigenmaps(SpectralMap):
     Warns
     -----
     AffinityWarning : the graph is in pieces, or in one piece in name only: eigenvalues within 1e-3
-        of one belong to fewer than 1 % of the points, or to two. `value` has these points.
+        of one belong to few points (`sparrot.eigenpairs` says how few). `value` has these.
 
     Examples
     --------
@@ -174,7 +177,8 @@ class DiffusionMap(SpectralMap):
     t : steps of the walk, 0 for eigenmaps, or "multiscale".
     alpha : exponent of `sparrot.spectral.alpha_normalization`; it changes nothing for a
         bistochastic affinity.
-    affinity, components, random_state : as for `sparrot.Eigenmaps`.
+    affinity, components, random_state : as for `sparrot.Eigenmaps`; by its name "qot", the affinity
+        has a floor of 5 effective neighbors.
 
     Attributes
     ----------

@@ -191,7 +191,7 @@ def test_threads_reach_every_kind_that_has_them(kind, monkeypatch, tmp_path):
         (["embd", "a.csv"], "embed"),
         (["affinity", "a.csv", "--perplxity", "3"], "--perplexity"),
         (["embed", "a.csv", "--method", "difusion"], "diffusion"),
-        (["affinity", "a.csv", "--n-neighbors", "10"], "--neighbors"),
+        (["affinity", "a.csv", "--n-neigbors", "10"], "--n-neighbors"),
         (["affinity", "a.csv", "--min-neigbors", "10"], "--min-neighbors"),
         (["affinity", "a.csv", "--n-jobs", "2"], "--jobs"),
     ],
@@ -223,3 +223,15 @@ def test_two_scales_are_refused_in_the_words_of_the_command_line(tmp_path, capsy
     line = ["affinity", str(tmp_path / "a.npy"), "--neighbors", "5", "--perplexity", "6"]
     assert main(line) == 2
     assert "give --perplexity or --neighbors, not both" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["affinity", "report"])
+def test_neighbors_have_the_name_of_python_too_and_are_the_only_floor(command, tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).standard_normal((20, 2)))
+    line = [command, str(tmp_path / "a.npy"), "--n-neighbors", "5", "--min-neighbors", "5"]
+    assert parse(line).n_neighbors == 5
+    assert main(line) == 2
+    said = (
+        "sparrot: --neighbors is itself a floor on the neighbors of every point, and a second one"
+    )
+    assert said in capsys.readouterr().err

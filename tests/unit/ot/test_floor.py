@@ -914,7 +914,8 @@ def test_rows_of_equal_neighbors_do_without_the_solve_on_the_way(monkeypatch):
         ({"min_neighbors": [[3], [4, 5]]}, "min_neighbors", "one for each of the 30 points"),
         ({"min_neighbors": ["a"] * 30}, "min_neighbors", "one for each of the 30 points"),
         ({"min_neighbors": np.ones(30, bool)}, "min_neighbors", "one for each of the 30 points"),
-        ({"min_neighbors": [3] * 29 + [0]}, "min_neighbors", r"\[29\] is 0 .*; take 1 where"),
+        ({"min_neighbors": [3] * 29 + [0.5]}, "min_neighbors", r"\[29\] is 0.5 .*; take 0 for"),
+        ({"min_neighbors": [3] * 29 + [-1]}, "min_neighbors", r"\[29\] is -1 \(1 of 30"),
         ({"min_neighbors": [3] * 28 + [np.nan] * 2}, "min_neighbors", r"\[28\] is nan \(2 of 30"),
         ({"min_neighbors": sp.csr_array(np.eye(30))}, "min_neighbors", r"shape \(30, 30\)"),
         ({"min_neighbors": [3, 4]}, "min_neighbors", r"one for each of the 30 .* shape \(2,\)"),
@@ -923,7 +924,7 @@ def test_rows_of_equal_neighbors_do_without_the_solve_on_the_way(monkeypatch):
         ({"n_neighbors": 0}, "n_neighbors", "must be a number of at least 1, got 0; 15 is a good"),
         ({"n_neighbors": "many"}, "n_neighbors", "number of at least 1, got 'many'"),
         ({"n_neighbors": True}, "n_neighbors", "must be a number of at least 1, got True"),
-        ({"n_neighbors": [5] * 30}, "n_neighbors", "must be a number of at least 1, got \\[5, 5"),
+        ({"n_neighbors": [5] * 30}, "n_neighbors", "got \\[5, 5.* each point take min_neighbors"),
         ({"n_neighbors": np.inf}, "n_neighbors", "got inf; take n_neighbors=29 at most"),
         (
             {"n_neighbors": 0.5},
@@ -935,7 +936,11 @@ def test_rows_of_equal_neighbors_do_without_the_solve_on_the_way(monkeypatch):
         ({"n_neighbors": 5, "eps": 1.0}, "", "eps or n_neighbors, not both"),
         ({"n_neighbors": 5, "eps": "connected"}, "", "eps or n_neighbors, not both"),
         ({"n_neighbors": 5, "perplexity": 9}, "", "perplexity or n_neighbors, not both"),
-        ({"n_neighbors": 5, "min_neighbors": 3}, "", "n_neighbors or min_neighbors, not both"),
+        (
+            {"n_neighbors": 5, "min_neighbors": 3},
+            "n_neighbors",
+            "itself a floor .*; give n_neighbors or min_neighbors, not both",
+        ),
         ({"min_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' does not solve"),
         ({"n_neighbors": 3, "solver": "alternating"}, "solver", "'alternating' does not solve"),
     ],
@@ -957,6 +962,35 @@ def test_wrong_arguments_are_named(arguments, parameter, message):
             sparrot.sc.neighbors(pytest.importorskip("anndata").AnnData(X), eps=1.0, **arguments)
         with pytest.raises(sparrot.InvalidInputError, match=message):
             sparrot.project(X @ X.T, **arguments)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_zero_among_floors_is_no_floor_for_that_point(solver):
+    X = points("gaussian", 60)
+    k = np.full(60, 8.0)
+    k[::3] = 0
+    a = sparrot.qot(X, 0.01, min_neighbors=k, solver=solver)
+    assert np.array_equal(k, np.where(np.arange(60) % 3, 8, 0))
+    assert not a.row_eps[::3].any()
+    assert effective(a.matrix)[::3].min() < 7
+    assert_floor_optimal(a, half_squared(X), np.maximum(k, 1))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda X: sparrot.qot_path(X, [1.0, 0.1], n_neighbors=5),
+        lambda X: sparrot.project(X @ X.T, n_neighbors=5),
+    ],
+    ids=["qot_path", "project"],
+)
+def test_neighbors_that_take_an_eps_of_their_own_are_refused_where_eps_is_given(work):
+    with pytest.raises(
+        sparrot.InvalidInputError, match="n_neighbors takes an eps of its"
+    ) as caught:
+        work(points("gaussian", 30))
+    assert caught.value.parameter == "n_neighbors"
+    assert caught.value.remedy == "give min_neighbors, a floor at any eps"
 
 
 @pytest.mark.parametrize("name", ["min_neighbors", "n_neighbors"])

@@ -173,9 +173,29 @@ def test_wide_data_goes_through_pca_and_the_log_says_how_to_do_without(caplog):
     assert adata.uns["neighbors"]["params"]["n_pcs"] == 50
     caplog.clear()
     sparrot.sc.neighbors(adata, perplexity=10, use_rep="X")
-    assert not caplog.text
+    assert "principal" not in caplog.text
     W = sparrot.qot(dense, perplexity=10, min_neighbors=5).matrix
     assert (adata.obsp["connectivities"] != W).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, ["every cell has at least 15 effective neighbors, the default of n_neighbors"]),
+        (
+            {"perplexity": 20, "n_neighbors": 10},
+            ["every cell has at least 5 effective neighbors, the default of min_neighbors"],
+        ),
+        ({"n_neighbors": 15}, []),
+        ({"perplexity": 20, "min_neighbors": 5}, []),
+        ({"perplexity": 20, "min_neighbors": None}, []),
+        ({"kind": "eot"}, []),
+    ],
+)
+def test_the_log_tells_a_floor_that_nobody_asked_for(arguments, said, caplog):
+    with caplog.at_level(logging.INFO, logger="sparrot.sc"):
+        sparrot.sc.neighbors(cloud(), **arguments)
+    assert [record.getMessage() for record in caplog.records] == said
 
 
 def test_principal_components_of_the_user_are_not_replaced():
@@ -209,7 +229,8 @@ def test_what_is_no_number_of_neighbors_is_refused_before_anything_is_solved(mon
         sparrot.sc.neighbors(cloud(), wrong)
     assert caught.value.parameter == "n_neighbors"
     assert caught.value.value is wrong
-    assert caught.value.remedy == "15 is a good start"
+    for_each = "for a number of each point take min_neighbors and a small eps"
+    assert caught.value.remedy == (for_each if np.ndim(wrong) else "15 is a good start")
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 20, 40, 60])

@@ -1,14 +1,18 @@
+import logging
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import adjusted_rand_score
 
 import sparrot
 from problems import blood_cells, path_graph, points, ring_graph
 from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.metrics import nmi
 from sparrot.spectral import eigenpairs
+from sparrot.spectral._eigen import nearly_separate
 
 SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
 NAME_ONLY = "one piece in name only"
@@ -24,11 +28,17 @@ RAISE = (
     "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity, or eps='connected'"
 )
 EACH = "take every piece by itself by components='each'"
+LARGEST = "keep the largest piece alone by components='largest'"
 
 
 def blob(n):
     """A graph of n points that the walk crosses in a step or two."""
     return sparrot.knn(points("gaussian", n), 20).matrix
+
+
+def clique(m):
+    """m points, each joined to all others."""
+    return sp.csr_array(np.ones((m, m)) - np.eye(m))
 
 
 def joined(one, other, weight):
@@ -40,7 +50,7 @@ def joined(one, other, weight):
 
 
 def test_a_cluster_of_two_points_that_hang_by_more_than_a_thread_is_told():
-    W = joined(blob(400), sp.csr_array(np.ones((2, 2)) - np.eye(2)), 0.02)
+    W = joined(blob(400), clique(2), 0.02)
     model = sparrot.SpectralClustering(3, affinity="precomputed", random_state=0)
     (caught,) = warnings_of(lambda: model.fit(W))
     assert "1 cluster of 3 has 2 of 402 points" in caught.message.problem
@@ -59,7 +69,7 @@ def warnings_of(work):
 @pytest.mark.parametrize("estimator", SPECTRAL)
 @pytest.mark.parametrize("m", [2, 3])
 def test_few_points_that_hang_by_a_thread_are_named_once_with_the_remedy(estimator, m):
-    W = joined(blob(400), sp.csr_array(np.ones((m, m)) - np.eye(m)), 1e-4)
+    W = joined(blob(400), clique(m), 1e-4)
     model = estimator(3, affinity="precomputed")
     (caught,) = warnings_of(lambda: model.fit(W))
     said = caught.message
@@ -106,7 +116,7 @@ def test_slow_functions_of_many_points_are_no_reason_to_warn(estimator, W):
 
 def test_a_share_of_a_hundredth_decides():
     for m, warned in ((9, True), (30, False)):
-        W = joined(blob(1000), sp.csr_array(np.ones((m, m)) - np.eye(m)), 1e-4)
+        W = joined(blob(1000), clique(m), 1e-4)
         caught = warnings_of(lambda W=W: sparrot.Eigenmaps(2, affinity="precomputed").fit(W))
         assert [len(w.message.value) for w in caught] == [m] * warned
 
@@ -116,6 +126,58 @@ def test_two_points_are_few_among_sixty(estimator):
     W = joined(blob(60), path_graph(2), 1e-4)
     (caught,) = warnings_of(lambda: estimator(3, affinity="precomputed").fit(W))
     assert caught.message.value.tolist() == [60, 61]
+
+
+@pytest.mark.parametrize(
+    ("n", "floor", "m", "warned"),
+    [
+        (200, 5, 8, True),  # 6 points are the smallest piece
+        (200, 5, 13, False),
+        (100, 5, 8, False),  # a twelfth of all points
+        (300, None, 3, True),
+        (300, None, 6, False),
+        (700, 15, 25, True),  # 16 are the smallest
+        (700, 15, 40, False),
+    ],
+)
+def test_what_is_few_depends_on_the_smallest_piece_that_there_can_be(n, floor, m, warned):
+    W = joined(blob(n), clique(m), 1e-4)
+    pairs = eigenpairs(W, 3, components="each")
+    found, where = nearly_separate(pairs.values, pairs.vectors, pairs.nontrivial, floor)
+    assert (found, where.tolist()) == ((1, [*range(n, n + m)]) if warned else (0, []))
+
+
+def test_a_clump_of_far_points_that_takes_the_place_of_a_cluster_is_told():
+    X = np.vstack([blobs_with_outliers(0)[0][:200], 200 + points("gaussian", 8)[:, :2]])
+    model = sparrot.SpectralClustering(3)
+    (caught,) = warnings_of(lambda: model.fit(X))
+    assert caught.message.value.tolist() == [*range(200, 208)]
+    assert "belongs to 8 of 208 points" in caught.message.problem
+    assert "the graph is in pieces" in caught.message.problem
+    assert 8 in np.bincount(model.labels_)
+    model.set_params(components="largest")
+    (outside,) = warnings_of(lambda: model.fit(X))  # the remedy
+    assert outside.message.value.tolist() == [*range(200, 208)]
+    assert nmi(np.arange(200) % 3, model.labels_[:200]) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [
+        (load_iris().data, 3),
+        (load_digits().data[:300], 10),
+        (sparrot.datasets.make_mixture(60, 20).X, 3),
+        (sparrot.datasets.make_spiral(200, 20).X, 4),
+    ],
+    ids=["iris", "digits", "mixture", "spiral"],
+)
+def test_clusters_of_small_data_are_no_reason_to_warn(X, k):
+    for model in (
+        sparrot.SpectralClustering(k),
+        sparrot.SpectralClustering(k, affinity=sparrot.QOT(n_neighbors=15)),
+        sparrot.Eigenmaps(k, components="each"),
+    ):
+        assert not warnings_of(lambda model=model: model.fit(X))
 
 
 @pytest.mark.parametrize("estimator", SPECTRAL)
@@ -159,6 +221,7 @@ def test_purified_blood_cells_that_hang_by_a_thread_are_found_and_leave():
     sizes = np.bincount(model.labels_)
     assert sizes.min() < 25  # what the warning is about:
     assert set(np.flatnonzero(model.labels_ == sizes.argmin())) <= set(loose)
+    assert adjusted_rand_score(types, model.labels_) == pytest.approx(0.69, abs=0.01)
     # The remedy: drop them, and what falls off then.
     rest = np.setdiff1d(np.arange(len(X)), loose)
     model.set_params(affinity=sparrot.QOT(model.affinity_estimator_.eps_), components="largest")
@@ -170,6 +233,7 @@ def test_purified_blood_cells_that_hang_by_a_thread_are_found_and_leave():
     # Enough neighbors for everyone, and there is nothing to say.
     model.set_params(affinity=sparrot.QOT(perplexity=15), components="each")
     assert not warnings_of(lambda: model.fit(X))
+    assert adjusted_rand_score(types, model.labels_) == pytest.approx(0.95, abs=0.01)
 
 
 def falls_apart():
@@ -187,9 +251,7 @@ def test_pieces_are_announced_once_by_who_takes_them_in_hand(estimator):
     assert caught.filename == __file__
     assert "the graph has 7 components, the largest of 100 points; 6 are" in caught.message.problem
     assert REMEDY in caught.message.remedy
-    assert caught.message.remedy.endswith(
-        f"keep the largest piece alone by components='largest', or {EACH}"
-    )
+    assert caught.message.remedy.endswith(f"{LARGEST}, or {EACH}")
     model.set_params(components="largest")
     (caught,) = warnings_of(lambda: model.fit(X))
     assert "12 of 112 points are outside the largest of 7" in caught.message.problem
@@ -226,12 +288,41 @@ def test_other_warnings_of_the_affinity_are_not_lost_with_those_of_pieces():
     assert "outside the largest" in outside.message.problem
 
 
+def test_clusters_far_apart_are_first_told_to_be_taken_one_by_one():
+    X = np.vstack([points("gaussian", 60), points("gaussian", 40) + 100])
+    qot = sparrot.QOT(perplexity=10)
+    if_one = f"if the data is one piece, {REMEDY}"
+    (caught,) = warnings_of(lambda: sparrot.qot(X, perplexity=10))
+    clusters = "if the pieces are clusters, "
+    assert caught.message.remedy == f"{clusters}look at each by itself, or {if_one}"
+    (caught,) = warnings_of(lambda: sparrot.Eigenmaps(2, affinity=qot).fit(X))
+    assert caught.message.remedy == f"{clusters}{EACH}, or {if_one}, or {LARGEST}"
+    (caught,) = warnings_of(lambda: sparrot.Eigenmaps(2, affinity=qot, components="largest").fit(X))
+    assert caught.message.remedy == f"to keep them, {EACH}, or {REMEDY}"
+    W = sp.block_diag([blob(60), blob(50), blob(40)], format="csr")
+    (caught,) = warnings_of(lambda: sparrot.SpectralClustering(2, affinity="precomputed").fit(W))
+    more = f"{clusters}take a larger n_clusters"
+    assert caught.message.remedy == f"{more}, or {if_one}, or {LARGEST}"
+
+
+@pytest.mark.parametrize("estimator", SPECTRAL)
+def test_the_log_tells_the_floor_of_an_affinity_by_its_name(estimator, caplog):
+    X = points("gaussian", 60)
+    with caplog.at_level(logging.INFO, logger="sparrot"):
+        estimator(2).fit(X)
+        assert "every point has at least 5 effective neighbors, the default" in caplog.text
+        caplog.clear()
+        estimator(2, affinity=sparrot.QOT(min_neighbors=5)).fit(X)  # known
+        estimator(2, affinity="eot").fit(X)
+    assert "effective neighbors" not in caplog.text
+
+
 def test_who_has_a_floor_is_told_to_raise_it():
     X = np.vstack([points("gaussian", 60), points("gaussian", 40) + 100])
     floor = sparrot.QOT(0.01, min_neighbors=5)
     fitted = floor.fit
     (caught,) = warnings_of(lambda: fitted(X))
-    assert caught.message.remedy == f"if the data is one piece, {RAISE}"
+    assert caught.message.remedy.endswith(f"if the data is one piece, {RAISE}")
     for work in (
         lambda: sparrot.Eigenmaps(2, affinity=floor).fit(X),
         lambda: sparrot.Eigenmaps(2).fit(floor.result_),
