@@ -1,3 +1,4 @@
+import os
 import signal
 
 import pytest
@@ -5,6 +6,8 @@ import pytest
 from problems import data_folder
 
 collect_ignore = ["peers"]  # scripts, each for an environment of its own
+if os.name == "nt":  # has other limits of a process, and other ways to end one
+    collect_ignore += [f"hostile/test_{name}.py" for name in ("disk", "processes", "signals")]
 
 
 def pytest_report_header() -> str:
@@ -12,6 +15,11 @@ def pytest_report_header() -> str:
     if folder is None:
         return "sparrot data: none (set SPARROT_DATA); scikit-learn's digits stand in for MNIST"
     return f"sparrot data: {folder}"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if os.name == "nt" and item.get_closest_marker("posix"):
+        pytest.skip("of signals, terminals, links or modes as Windows has none")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,15 +1,12 @@
 """Every command on every kind of file, what it prints, and what it leaves behind."""
 
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 from functools import partial
 from pathlib import Path
@@ -798,6 +795,7 @@ def start(long_work, output, **streams):
     return subprocess.Popen(command, text=True, **streams)
 
 
+@pytest.mark.posix
 def test_an_interrupted_run_leaves_nothing_and_draws_no_bar_into_a_pipe(long_work, tmp_path):
     with start(long_work, tmp_path / "a.npz", stderr=subprocess.PIPE) as running:
         assert running.stderr.readline().startswith("sparrot: read 40000 points")
@@ -810,7 +808,12 @@ def test_an_interrupted_run_leaves_nothing_and_draws_no_bar_into_a_pipe(long_wor
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.posix
 def test_a_terminal_gets_a_bar(long_work, tmp_path):
+    import fcntl
+    import pty
+    import termios
+
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     running = start(long_work, tmp_path / "a.npz", stderr=theirs)

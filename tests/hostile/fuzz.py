@@ -127,7 +127,7 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        environment = os.environ | {"PYTHONPATH": ":".join(filter(None, sys.path))}
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--worker"],
             stdin=subprocess.PIPE,

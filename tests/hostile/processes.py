@@ -44,7 +44,7 @@ def room_for(n_bytes: int) -> Iterator[None]:
 def start(*arguments: object, code: str | None = None, **options: object) -> subprocess.Popen[str]:
     """The command line, or a program, in a process of its own."""
     program = ["-m", "sparrot"] if code is None else ["-c", code]
-    environment = os.environ | {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(
         [sys.executable, *program, *map(str, arguments)],
         stdout=subprocess.PIPE,

@@ -42,7 +42,7 @@ for seed in range(int(sys.argv[2])):
 @pytest.mark.parametrize("name", formats.IN_C)
 def test_a_corrupt_file_that_a_library_reads_is_read_or_refused(name):
     """In a process of its own, for these libraries are in C."""
-    environment = os.environ | {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     arguments = [sys.executable, "-c", READ, name, str(MUTANTS)]
     done = subprocess.run(arguments, capture_output=True, text=True, env=environment)
     lines = done.stdout.splitlines()

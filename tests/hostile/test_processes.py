@@ -1,5 +1,6 @@
 """Kills, threads and the fuzzer itself; `make fuzz` tries many more."""
 
+import os
 import subprocess
 import sys
 
@@ -48,7 +49,7 @@ def test_the_fuzzer_says_how_a_case_ended(program, end, tmp_path, monkeypatch):
 
 
 def test_one_case_is_run_again_by_its_name():
-    environment = {"PYTHONPATH": ":".join(filter(None, sys.path)), "PATH": ""}
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": ""}
     done = subprocess.run(
         [sys.executable, fuzz.__file__, "formats:0"],
         capture_output=True,

@@ -11,6 +11,7 @@ import pytest
 from sparrot._files import whole_file
 
 
+@pytest.mark.posix
 def test_a_link_stays_and_the_file_behind_it_is_replaced(tmp_path):
     behind, link = tmp_path / "store" / "blob", tmp_path / "a.txt"
     behind.parent.mkdir()
@@ -63,6 +64,7 @@ def test_where_nothing_can_be_written_the_name_that_was_given_is_in_the_error(tm
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o644, 0o664])
 def test_a_file_keeps_the_mode_of_the_one_that_it_replaces(tmp_path, mode):
     target = tmp_path / "a.txt"
@@ -90,11 +92,12 @@ def killed_while_writing(target):
         "    temporary.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    path = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code, target], env=os.environ | path)
     assert done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.posix
 def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
     killed_while_writing(tmp_path / "a.txt")
     (left,) = tmp_path.iterdir()

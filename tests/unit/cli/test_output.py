@@ -242,6 +242,7 @@ def test_nothing_is_written_compressed(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.posix
 def test_the_input_is_not_replaced_by_the_result(tmp_path):
     source, link, cells = (tmp_path / name for name in ("a.npy", "b.npy", "c.h5ad"))
     for path in (source, cells):

@@ -1,5 +1,6 @@
 """BLAS has one thread while sparrot works, whoever calls it, and its own number afterward."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -36,7 +37,7 @@ def run(script):
     """Run a script in a process of its own, in which BLAS has two threads."""
     code = textwrap.dedent(SETTING) + textwrap.dedent(script)
     numbers = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "2")
-    path = {"PYTHONPATH": ":".join(filter(None, sys.path)), "PATH": ""}
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": ""}
     done = subprocess.run(
         [sys.executable, "-c", code], env=numbers | path, capture_output=True, text=True
     )
@@ -93,6 +94,7 @@ def test_a_limit_of_others_within_a_call_changes_nothing():
     """)
 
 
+@pytest.mark.posix
 def test_a_forked_process_begins_anew():
     run("""
         import os

@@ -381,6 +381,7 @@ def at(stage, action):
     return callback
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("on_workers", [False, True])
 @pytest.mark.parametrize("stage", ["screening", "newton"])
 def test_a_worker_that_is_killed_takes_nothing_with_it(X, by_threads, client, stage, on_workers):
@@ -429,6 +430,7 @@ def test_the_workers_write_a_folder_with_the_bytes_of_one_process(
     assert not a.matrix.data.flags.owndata
 
 
+@pytest.mark.posix
 def test_a_worker_that_is_killed_while_it_writes_does_no_harm(
     by_threads, client, expected, tmp_path, monkeypatch
 ):

@@ -1,4 +1,3 @@
-import resource
 import threading
 from pathlib import Path
 
@@ -9,6 +8,8 @@ from threadpoolctl import threadpool_info
 import sparrot
 from sparrot.engine import Threads, available_memory, require_memory
 from sparrot.errors import InvalidInputError, NotEnoughMemoryError
+
+STATM = Path("/proc/self/statm")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
@@ -56,9 +57,12 @@ def test_memory_is_asked_for_before_it_is_taken():
         require_memory(2e6, what="little", remedy="allow more", max_memory=5e5)
 
 
+@pytest.mark.skipif(not STATM.exists(), reason="only Linux tells of it")
 def test_a_limit_of_the_process_counts_as_memory():
+    import resource
+
     before = resource.getrlimit(resource.RLIMIT_AS)
-    used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
+    used = 4096 * int(STATM.read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000, before[1]))
     try:
         assert 0 < available_memory() <= 300_000_000
