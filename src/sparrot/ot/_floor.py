@@ -36,6 +36,7 @@ from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.engine import Run, Threads
 from sparrot.ot._dual import DenseDual, RestrictedDual, SupportRows, like
 from sparrot.ot._newton import (
+    GOOD_GAIN,
     LEAST_DELTA,
     Dual,
     DualState,
@@ -60,6 +61,8 @@ _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come nea
 _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
 _MAX_SOLVES = 3  # of the system for one step
+_MAX_DAMPINGS = 4  # of rows, for one step
+_FIRST_DAMPING, _MORE_DAMPED, _MOST_DAMPING = 1e-3, 10.0, 10.0  # of a row, and the factor on it
 _HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
 _MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
 _LARGEST_LOG = 700.0  # of eps + f / 2, in doubles
@@ -88,6 +91,7 @@ class FloorDual(Dual[FloorState]):
 
     mass = 1.0
     most_delta = 1e-1
+    _damping: FloatArray | float = 0.0  # of each row, as a share of the diagonal
 
     @abstractmethod
     def c_transform(
@@ -111,6 +115,32 @@ class FloorDual(Dual[FloorState]):
         return float(np.clip(self.error(state) / 10, LEAST_DELTA, self.most_delta))
 
     def direction(self, x: FloatArray, state: FloorState, delta: float) -> FloatArray:
+        """The Newton step, damped more in the rows that a whole step would throw off.
+
+        A row of two neighbors hardly resists where u_i and e_i / 4 rise, until a third joins, of
+        which Newton knows nothing. Where there are many such rows, as with k = 2, the line search
+        would stop at one after the other. So each row has a damping of its own, which is kept from
+        step to step: it grows until no error would be larger than the largest is, or the gain is
+        good, and falls again. It falls with the error, or else it would hold back rows whose
+        curvature is no larger than that.
+        """
+        error = self.error(state)
+        share, damped = min(1.0, error / LEAST_DELTA), np.zeros(x.shape[1], bool)
+        for _ in range(_MAX_DAMPINGS):
+            step = self._step(x, state, share * np.maximum(self._damping, delta))
+            trial = self.state(x + step)
+            off = ~(trial.errors <= max(error, LEAST_DELTA))
+            good = -GOOD_GAIN * float(np.vdot(state.gradient, step))
+            if not off.any() or state.value - trial.value >= good:
+                break
+            state = self.state(x)  # its Hessian was gone
+            damped |= off
+            more = np.clip(_MORE_DAMPED * self._damping, _FIRST_DAMPING, _MOST_DAMPING)
+            self._damping = np.where(off, more, self._damping)
+        self._damping = np.where(damped, self._damping, self._damping / _MORE_DAMPED)
+        return step
+
+    def _step(self, x: FloatArray, state: FloorState, damping: FloatArray) -> FloatArray:
         """The Newton step of u and the free e; those that it would make negative end at zero.
 
         First these are the e that a step of their own would take there. Where the step of all
@@ -120,7 +150,7 @@ class FloorDual(Dual[FloorState]):
         e = x[1]
         fixed: BoolArray = e * state.q / 4 <= state.gradient[1]
         for _ in range(_MAX_SOLVES):
-            step = _newton_step(state, e, fixed, delta, self.error(state))
+            step = _newton_step(state, e, fixed, damping, self.error(state))
             negative = step[1] < -e
             if not negative.any():
                 break
@@ -158,11 +188,11 @@ def at_other_eps(e: FloatArray, old: float, new: float) -> FloatArray:
 
 
 def _newton_step(
-    state: FloorState, e: FloatArray, fixed: BoolArray, delta: float, error: float
+    state: FloorState, e: FloatArray, fixed: BoolArray, damping: FloatArray, error: float
 ) -> FloatArray:
     """Solve the Newton system of u and the free e, preconditioned row by row; others end at 0."""
     ended = np.stack([np.zeros_like(e), np.where(fixed, -e, 0.0)])
-    extra = delta * np.stack([state.diagonal, state.q / 4])
+    extra = damping * np.stack([state.diagonal, state.q / 4])
     a, q = state.diagonal + extra[0], np.where(fixed, 1.0, state.q / 4 + extra[1])
     b = np.where(fixed, 0.0, -state.b / 2)
     det = np.maximum(a * q - b * b, _SINGULAR * a * q)

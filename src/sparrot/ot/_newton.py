@@ -37,7 +37,7 @@ _TOO_LONG = 1 / 8  # a step was too long if the line search cut it to less than 
 _DELTA_UP, _DELTA_DOWN = 10.0, 0.1  # factors on delta after such a step, and after others
 _SHORT_STEPS = 10  # steps without progress after which delta is small again
 _ARMIJO = 1e-4
-_GOOD_GAIN = 0.25  # share of the gain at the first slope: a parabola ends with half
+GOOD_GAIN = 0.25  # share of the gain at the first slope: a parabola ends with half
 _FLAT = 0.7  # share of the slope of Phi that may be left at the end of a step
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
@@ -256,7 +256,7 @@ def _line_search(
         else:
             high = t
             gain = state.value - trial.value
-            if gain >= -_GOOD_GAIN * t * slope:
+            if gain >= -GOOD_GAIN * t * slope:
                 return there, trial, t
             if flat and (abs(gain) <= rounding or gain >= -_ARMIJO * t * slope):
                 return there, trial, t

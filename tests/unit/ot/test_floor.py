@@ -1080,6 +1080,18 @@ def test_lattices_with_as_many_neighbors_as_are_nearest_take_few_steps(X, k):
     assert a.n_iter <= 100
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_of_two_neighbors_do_not_hold_each_other_up(seed):
+    """Each resists hardly at all until a third joins: one line search stops at one after the other.
+
+    With a damping of its own for each row there are 54 and 46 steps, without it 102 and 87.
+    """
+    X = np.random.default_rng(seed).standard_normal((3000, 5))
+    a = sparrot.qot(X, n_neighbors=2)
+    assert a.certificate.largest_error <= 1e-8
+    assert a.n_iter <= 75
+
+
 def test_a_point_beyond_all_others_is_an_error_and_no_warning_of_numpy(recwarn):
     X = points("gaussian", 40)[:, :3]
     X[3] = 1e150
