@@ -61,8 +61,7 @@ _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come nea
 _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
 _MAX_SOLVES = 3  # of the system for one step
-_MAX_DAMPINGS = 4  # of rows, for one step,
-_FAR = 0.1  # unless the error is larger than this
+_MAX_DAMPINGS = 4  # of rows, for one step
 _FIRST_DAMPING, _MORE_DAMPED, _MOST_DAMPING = 1e-3, 10.0, 10.0  # of a row, and the factor on it
 _HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
 _MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
@@ -123,14 +122,12 @@ class FloorDual(Dual[FloorState]):
         would stop at one after the other. So each row has a damping of its own, which is kept from
         step to step: it grows until no error would be larger than the largest is, or the gain is
         good, and falls again. It falls with the error, or else it would hold back rows whose
-        curvature is no larger than that. Far off all rows are damped alike.
+        curvature is no larger than that.
         """
         error = self.error(state)
         share, damped = min(1.0, error / LEAST_DELTA), np.zeros(x.shape[1], bool)
         for _ in range(_MAX_DAMPINGS):
             step = self._step(x, state, share * np.maximum(self._damping, delta))
-            if error > _FAR:
-                break
             trial = self.state(x + step)
             off = ~(trial.errors <= max(error, LEAST_DELTA))
             good = -GOOD_GAIN * float(np.vdot(state.gradient, step))
