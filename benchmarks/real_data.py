@@ -211,11 +211,12 @@ def cells_of(
         X, few = thinned(cells.X, rng)
         cells = Cells(X, cells.genes, cells.types, columns=cells.columns)
     X, labels = expressed(cells, genes, form), classes(cells.types)
-    if name != "marrow":
+    if name not in GROWN:
         return Draw(X, labels, few)
-    from sparrot.paper.single_cell import _marrow_lineages, _marrow_origin
+    from sparrot.paper.single_cell import _SETS, _lineages
 
-    return Draw(X, labels, few, _marrow_origin(X, cells), _marrow_lineages(cells))
+    start = _SETS[GROWN[name]].origin(X, cells)
+    return Draw(X, labels, few, start, _lineages(GROWN[name], cells))
 
 
 LOADERS: dict[str, Callable[[], Cells]] = {
@@ -224,6 +225,7 @@ LOADERS: dict[str, Callable[[], Cells]] = {
     "marrow": load_marrow_cd34,
     "root": load_arabidopsis_root,
 }
+GROWN = {"marrow": "marrow", "root": "arabidopsis"}  # with pseudotimes, by their names in the paper
 
 
 @dataclass(frozen=True)
@@ -285,12 +287,12 @@ SETS = {
             partial(reduced, form),
             "pbmc68k_reduced.npz",
         )
-        for form in ("standardized", "50")
+        for form in ("standardized", "20", "50")
     },
     **_cells("pbmc3k", "PBMC 3k", "pbmc3k.npz", FOUR, THREE),
     **_cells("facs", "purified blood", "pbmc_facs.npz", f"{FOUR} standardized_50", THREE),
     **_cells("marrow", "marrow", "marrow_cd34.npz", FOUR, THREE),
-    **_cells("root", "Arabidopsis root", "arabidopsis_root_10k.npz", THREE),
+    **_cells("root", "Arabidopsis root", "arabidopsis_root_10k.npz", FOUR),
 }
 QUICK, QUICK_POINTS = ("digits", "mixture", "spiral"), 150  # all are built in
 
@@ -504,11 +506,10 @@ def layouts(W: csr_array, draw: Draw, seed: int) -> dict[str, Any]:
 
 
 OF_GRAPH = (links, clustering, leiden, propagation, pseudotime)
-LAYOUT_GRAPHS = ("floor_5_30", ROWS, "eot", THEIRS, "gaussian")
-LAYOUT_SETS = ("mnist", "pbmc3k_50", "facs_thinned_genes", "root_50")
+DRAWN = ("plain", "floor_5_30", ROWS, *OTHERS)  # of QOT the paper's, and the defaults of layouts
 
 
-def measured(name: str, graph: str, draw: Draw, seed: int) -> dict[str, Any]:
+def measured(graph: str, draw: Draw, seed: int, quick: bool) -> dict[str, Any]:
     """All numbers of one graph; of a task that does not converge, only its error."""
     start = time.perf_counter()
     numbers: dict[str, Any] = {"points": len(draw.labels)}
@@ -517,8 +518,7 @@ def measured(name: str, graph: str, draw: Draw, seed: int) -> dict[str, Any]:
     except NotConvergedError as error:
         return numbers | {"failure": str(error)}
     numbers["seconds"] = time.perf_counter() - start
-    drawn = (layouts,) if name in LAYOUT_SETS and graph in LAYOUT_GRAPHS else ()
-    for task in (*OF_GRAPH, *drawn):
+    for task in (*OF_GRAPH, layouts) if graph in DRAWN and not quick else OF_GRAPH:
         try:
             numbers |= task(W, draw, seed)
         except NotConvergedError as error:
@@ -539,7 +539,7 @@ def place(folder: Path, name: str, seed: int, graph: str) -> Path:
     return folder / f"{name}-{seed}-{graph}.json"
 
 
-def run(folder: Path, name: str, seed: int, most: int) -> None:
+def run(folder: Path, name: str, seed: int, most: int, quick: bool = False) -> None:
     """Compute and store the units of one draw that are missing."""
     missing = [graph for graph in GRAPHS if not place(folder, name, seed, graph).exists()]
     if missing:
@@ -547,15 +547,17 @@ def run(folder: Path, name: str, seed: int, most: int) -> None:
             warnings.simplefilter("ignore")  # what sparrot warns of is among the numbers
             draw = narrow(SETS[name].draw(np.random.default_rng(seed), most))
             for graph in missing:
-                numbers = measured(name, graph, draw, seed)
+                numbers = measured(graph, draw, seed, quick)
                 with whole_file(place(folder, name, seed, graph)) as temporary:
                     temporary.write_text(json.dumps(numbers, default=float))
 
 
-def run_all(folder: Path, names: list[str], seeds: range, most: int, jobs: int) -> None:
+def run_all(
+    folder: Path, names: list[str], seeds: range, most: int, jobs: int, quick: bool
+) -> None:
     work = [(name, seed) for seed in seeds for name in names]
     with ProcessPoolExecutor(jobs) as pool:
-        draws = pool.map(partial(run, folder, most=most), *zip(*work, strict=True))
+        draws = pool.map(partial(run, folder, most=most, quick=quick), *zip(*work, strict=True))
         for _ in tqdm(draws, total=len(work), unit="draw"):
             pass
 
@@ -876,7 +878,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="draws of each set")
     parser.add_argument("--jobs", type=int, default=2, help="processes; 0 for the page alone")
     parser.add_argument("--page", type=Path, help="write the tables into this page")
-    parser.add_argument("--quick", action="store_true", help="the built-in sets, few points")
+    parser.add_argument(
+        "--quick", action="store_true", help="the built-in sets, few points, no layouts"
+    )
     options = parser.parse_args()
     names, seeds, most = options.sets, range(options.seeds), options.points
     if options.quick:
@@ -887,7 +891,7 @@ def main() -> None:
         print(f"not in {DATA}, and left out: {', '.join(absent)}", file=sys.stderr)
     names = [name for name in names if name not in absent]
     if options.jobs:
-        run_all(folder, names, seeds, most, options.jobs)
+        run_all(folder, names, seeds, most, options.jobs, options.quick)
     if options.page:
         write_page(options.page, tables(read(folder, names, seeds)))
 
