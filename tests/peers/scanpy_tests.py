@@ -5,7 +5,8 @@
 takes a checkout of scanpy's source; it should be of the version that is installed, which a checkout
 does not tell. The environment is that of `make test`. Of another version of scanpy:
 
-    pip install '.[scanpy,plot]' 'scanpy==1.10.*' 'pynndescent<0.6' pytest pytest-timeout
+    pip install '.[scanpy,plot]' 'scanpy==1.10.*' 'pynndescent<0.6' 'numpy<2.4'
+    pip install pytest pytest-timeout
     python tests/peers/scanpy_tests.py path/to/scanpy
 
 The graph that comes with its test data is replaced by ours as well. What a test asks of numbers
