@@ -1,13 +1,15 @@
 r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
 
 Up to a thousand rows LAPACK is as fast as anything and never fails. Above that the solver of choice
-is the Lanczos method with blocks of four columns: one pass over S serves all of them, and no more
-than four copies of an eigenvalue are seen. Where that many are found, there may be others, and a
-larger block has to look for them: that of subspace iteration with a Chebyshev filter. With
-:math:`c` the smallest Ritz value of a block X, :math:`T_m(2 (S + 1) / (c + 1) - 1) X` damps
-everything in :math:`[-1, c]` and amplifies the rest like
-:math:`\exp(m \sqrt{4 (\lambda - c) / (c + 1)})`. The single largest eigenvalue is found by a single
-Krylov sequence, whatever its copies, so that it is left to ARPACK, which is faster.
+is the Lanczos method with blocks of four columns, one pass over S for all of them, and with a
+filter: it works on :math:`T_m(s(S))`, where the Chebyshev polynomial of degree m of
+:math:`s(\lambda) = 2 (\lambda + 1) / (c + 1) - 1` leaves everything in :math:`[-1, c]` in [-1, 1]
+and lifts the rest like :math:`\cosh(m\, \mathrm{arcosh}\, s(\lambda))`. So the basis, on which the
+method spends most of its time if rows are sparse, need not have a block for every product with S.
+What is known of the spectrum so far tells where to put c.
+
+No more copies of an eigenvalue are seen than a block has columns. Where as many are found, there
+may be others, and a larger block looks for them.
 
 Whatever a solver claims, the residuals :math:`|S v - \lambda v|` decide whether the next one has to
 try. Ritz values bound eigenvalues from below, so pairs whose values are smaller than those of an
@@ -19,7 +21,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, inv
@@ -32,16 +36,19 @@ from sparrot.engine import Run
 
 _DENSE = 1000  # rows up to which LAPACK comes first; half of that for a single pair
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
-_ROUNDS, _DEGREE = 60, 2000  # of the Chebyshev filter, at most
-_GROWTH = 1e7  # of the filter over the block: its columns stay independent
 _WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
+_FIRST, _BLOCKS = 8, 12  # blocks before there is a filter, and besides what a restart keeps
+_ENTRIES = 400  # of a row: with a filter it is multiplied so often that these are the most work
+_GROWTH = 30.0  # by which a filter lifts the largest eigenvalue, at most
+_LOWEST = -0.5  # c of a filter that is worth it
+_IN_CACHE = 40_000  # rows that need no order
 _LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
 _ROUNDING = 1e-24  # a square that is nothing else
-_ROWS, _PIECES = 4096, 8  # in a block, and pieces of blocks at most, for any number of threads
+_ROWS = 4096  # in a block
+_PIECES, _LEAST = 8, 6000  # of the rows, at most, for any number of threads; and rows of a piece
 _RESTARTS = 500  # of a Krylov space, at most
 Found = tuple[FloatArray, FloatArray]
-Rows = Callable[[FloatArray, FloatArray, tuple[float, float, float], int, int], None]
-Multiply = Callable[[FloatArray, FloatArray, tuple[float, float, float]], FloatArray]
+Start = Callable[[int], FloatArray]  # random columns, so many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +97,7 @@ def leading_eigenpairs(
     A = S if known is None else _Deflated(S, known)
     best = None
     for name in _ladder(n, k, solver):
-        start = _start(n, k, seed, best)
+        start = partial(_start, n, seed, best)
         pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
         if best is None or _better(pairs, best, tol):
             best = pairs
@@ -119,8 +126,7 @@ def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
         return (solver,)
     if n <= (_DENSE if k > 1 else _DENSE // 2):
         return ("dense",)
-    iterative = ("lanczos", "chebyshev", "arpack") if k > 1 else ("arpack", "lanczos", "chebyshev")
-    return *iterative, "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
+    return "lanczos", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 
 
 def _block(k: int) -> int:
@@ -128,11 +134,11 @@ def _block(k: int) -> int:
     return -(-(2 * k + 4) // _WIDTH) * _WIDTH
 
 
-def _start(n: int, k: int, seed: int, best: EigenPairs | None) -> FloatArray:
+def _start(n: int, seed: int, best: EigenPairs | None, columns: int) -> FloatArray:
     """A random block, with the best vectors so far as its first columns."""
-    X = _random(n, _block(k), seed)
+    X = _random(n, columns, seed)
     if best is not None:
-        X[:, :k] = best.vectors
+        X[:, : best.vectors.shape[1]] = best.vectors[:, :columns]
     return X
 
 
@@ -158,7 +164,7 @@ def _better(pairs: EigenPairs, best: EigenPairs, tol: float) -> bool:
     return bool(not incomplete and pairs.residuals.max() < best.residuals.max())
 
 
-def _dense(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
+def _dense(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
     """LAPACK, on the matrix in full."""
     n = A.shape[0]
     run.require_memory(24.0 * n**2, what=f"{k} of {n} eigenpairs", remedy="ask for fewer pairs")
@@ -173,8 +179,9 @@ def _dense(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     return values[-k:], vectors[:, -k:]
 
 
-def _arpack(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
-    """ARPACK's restarted Lanczos method, from the sum of the columns of X."""
+def _arpack(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
+    """ARPACK's restarted Lanczos method, from the sum of the columns of a block."""
+    X = start(_block(k))
     ncv = min(A.shape[0], max(4 * k, 40))
     v0 = X.sum(axis=1)
     try:
@@ -188,28 +195,56 @@ def _arpack(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
     return values, V @ Q
 
 
-def _lobpcg(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
+def _lobpcg(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
     """SciPy's block method, without a preconditioner."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # residuals are checked here
-        values, vectors = lobpcg(A, X, largest=True, tol=tol / 2, maxiter=500)
+        values, vectors = lobpcg(A, start(_block(k)), largest=True, tol=tol / 2, maxiter=500)
     order = np.argsort(values)[::-1][:k]
     return values[order], vectors[:, order]
 
 
-def _lanczos(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
-    """Block Lanczos method with thick restarts, from the first columns of X."""
-    kept = max(2 * k, 12) + _WIDTH
-    space = _KrylovSpace(A, X[:, :_WIDTH], kept + max(6 * _WIDTH, k), run)
-    values, Q, residuals = space.grown().ritz()
-    for _ in range(_RESTARTS):
-        if residuals[:k].max() <= tol / 2:
-            break
-        space.restart(values[:kept], Q[:, :kept])
-        values, Q, residuals = space.grown().ritz()
-    if _may_lack_copies(values[:k], tol):
-        return _chebyshev(A, k, tol, X, run)
-    return values[:k], np.linalg.qr(space.combined(Q[:, :k]))[0]
+def _lanczos(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
+    """Block Lanczos method with a filter and thick restarts."""
+    S = _Rows(A, run)
+    values, vectors = _krylov(S, k, tol, start(_WIDTH)[S.order])
+    if _may_lack_copies(values, tol):
+        values, vectors = _krylov(S, k, tol, start(_block(k))[S.order])
+    out = np.empty_like(vectors)
+    out[S.order] = vectors
+    return values, out
+
+
+def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
+    """The same in the order of the rows, by blocks as wide as X."""
+    width, needed, restarts = X.shape[1], tol / 2, 0
+    kept = max(2 * k, 12) + width
+    space = _KrylovSpace(S, X, kept + max(_BLOCKS * width, 2 * k))
+    while True:
+        space.append()
+        is_full, blocks = space.is_full, space.size // width
+        if not is_full and (space.size < kept or blocks % 2):
+            continue
+        values, Q, residuals = space.ritz()
+        if residuals[:k].max() <= needed or restarts == _RESTARTS:
+            found, worst = S.refined(space.combined(Q[:, : -(-k // _WIDTH) * _WIDTH]), k)
+            if worst <= tol or restarts == _RESTARTS:
+                return found
+            needed /= 10
+        filter = space.filter
+        if restarts == 0 and (is_full or blocks >= _FIRST):
+            weights = np.square(Q[:width]).sum(axis=0) / width
+            filter = _Filter.above(values, len(X) * weights, 2 * (k + width), S.work)
+        elif is_full and not np.isfinite(residuals[k - 1]):  # fewer than k are above c
+            filter = filter.lower()
+        if filter != space.filter:
+            mixed = space.combined(Q[:, : k + width]) @ _random(k + width, width, restarts)
+            space.begin(mixed, filter)
+        elif is_full:
+            space.restart(Q[:, :kept])
+        else:
+            continue
+        restarts += 1
 
 
 def _may_lack_copies(values: FloatArray, tol: float) -> bool:
@@ -222,189 +257,243 @@ def _may_lack_copies(values: FloatArray, tol: float) -> bool:
     return bool((first - last <= 10 * tol).any())
 
 
-class _KrylovSpace:
-    """An orthonormal basis V of the span of X, A X, A^2 X, ..., and `T = V' A V`.
+class _Rows:
+    """The rows of a matrix S, in an order that is good for products, without known eigenvectors.
 
-    `A V = V T + X R E'`, where X is the block that comes next and E' takes the last rows of a
-    matrix. A restart keeps the leading Ritz vectors, for which this holds again with another T.
-    Known eigenvectors are columns that everything is orthogonal to. Sums over rows are made piece
-    by piece, in the same order for any number of threads.
+    Attributes
+    ----------
+    order : the order of the rows; vectors here are in it.
+    known : (n, c) eigenvectors that are left out.
+    work : entries of a row, on average.
     """
 
-    def __init__(self, A: Any, X: FloatArray, most: int, run: Run) -> None:
-        self._order, self._rows, known = _ordered(A)
-        (n, b), c = X.shape, known.shape[1]
+    def __init__(self, A: Any, run: Run) -> None:
+        n = A.shape[0]
+        S, known = (A.matrix, A.known) if isinstance(A, _Deflated) else (A, np.zeros((n, 0)))
+        self._rows: Callable[..., None]
+        if issparse(S):
+            self.order, self._rows, self.work = *_sparse_rows(S), S.nnz / n
+        else:
+            self.order, self._rows, self.work = np.arange(n), _dense_rows(S), float(n)
+        self.known = known[self.order]
+        self._threads, self._pieces = run.threads, _pieces(n)
+
+    def step(self, X: FloatArray, Y: FloatArray, a: float, b: float, c: float) -> FloatArray:
+        """Replace Y by `a S X + b X + c Y`."""
+
+        def rows(blocks: list[slice]) -> None:
+            self._rows(X, Y, (a, b, c), blocks[0].start, blocks[-1].stop)
+
+        self.each(rows)
+        return Y
+
+    def each(self, function: Callable[[list[slice]], None]) -> None:
+        """Call a function of each piece of the rows."""
+        list(self._threads.map(function, self._pieces))
+
+    def sum(self, function: Callable[[slice], FloatArray]) -> FloatArray:
+        """The sum of a function over blocks of rows, in the same order for any threads."""
+
+        def of_piece(blocks: list[slice]) -> FloatArray:
+            return sum(map(function, blocks))  # type: ignore[return-value]
+
+        return sum(self._threads.map(of_piece, self._pieces))  # type: ignore[return-value]
+
+    def times(self, X: FloatArray, factor: FloatArray) -> FloatArray:
+        """The product of X with a small matrix, in new memory."""
+        out = np.empty((len(X), factor.shape[1]))
+
+        def rows(blocks: list[slice]) -> None:
+            some = slice(blocks[0].start, blocks[-1].stop)
+            np.matmul(X[some], factor, out=out[some])
+
+        self.each(rows)
+        return out
+
+    def refined(self, X: FloatArray, k: int) -> tuple[Found, float]:
+        """The k leading Ritz pairs of S in the span of X, and their largest residual."""
+        Y = self.step(X, np.zeros_like(X), 1.0, 0.0, 0.0)
+        values, Q = np.linalg.eigh(X.T @ Y)
+        values, Q = values[: -k - 1 : -1], Q[:, : -k - 1 : -1]
+        X, Y = X @ Q, Y @ Q
+        return (values, X), float(np.linalg.norm(Y - X * values, axis=0).max())
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """The polynomial `T_m(s)` of S, with s mapping [-1, c] to [-1, 1]; S itself at first."""
+
+    c: float = 1.0
+    degree: int = 1
+
+    @staticmethod
+    def above(values: FloatArray, weights: FloatArray, count: float, work: float) -> _Filter:
+        """The filter that lifts about so many eigenvalues, if it is worth it.
+
+        Values of a Krylov space, which descend, and their weights in the random block that it began
+        with are those of Gauss quadrature: they tell how many eigenvalues are above each. Products
+        with rows of so much `work` take most of the time then; but the degree is less where the
+        largest value would be lifted so far that others lost digits beside it.
+        """
+        above = np.cumsum(weights) - weights / 2
+        c = float(values[min(int(np.searchsorted(above, count)), len(values) - 1)])
+        if c < _LOWEST:
+            return _Filter()
+        top = float(_Filter(c).scaled(values[0]))
+        degree = int(min(_ENTRIES / work, np.arccosh(_GROWTH) / np.arccosh(max(top, 1 + 1e-12))))
+        return _Filter(c, degree) if degree > 1 else _Filter()
+
+    def lower(self) -> _Filter:
+        """The filter with a c that is twice as far from one, which lifts the largest as much."""
+        return _Filter(max(2 * self.c - 1, _LOWEST), max(2, round(self.degree / 2**0.5)))
+
+    def scaled(self, values: FloatArray | float) -> Any:
+        """The map s."""
+        return (values - (self.c - 1) / 2) * 2 / (self.c + 1)
+
+    def apply(self, S: _Rows, X: FloatArray, W: FloatArray) -> FloatArray:
+        """The product with X, in the memory of W or of its own."""
+        center, half = (self.c - 1) / 2, (self.c + 1) / 2
+        W = S.step(X, W, 1 / half, -center / half, 0.0)
+        before = X.copy() if self.degree > 1 else X
+        for _ in range(self.degree - 1):
+            before, W = W, S.step(W, before, 2 / half, -2 * center / half, -1.0)
+        return W
+
+    def undone(self, lifted: FloatArray, residuals: FloatArray) -> Found:
+        """The values of S and the residuals to first order; infinite where none was lifted."""
+        half = (self.c + 1) / 2
+        if self.degree == 1:
+            return (self.c - 1) / 2 + half * lifted, residuals * half
+        angle = np.arccosh(np.maximum(lifted, 1 + 1e-9)) / self.degree
+        slope = self.degree * np.sinh(self.degree * angle) / np.sinh(angle) / half
+        values = (self.c - 1) / 2 + half * np.cosh(angle)
+        return np.where(lifted > 1, values, -1.0), np.where(lifted > 1, residuals / slope, np.inf)
+
+
+class _KrylovSpace:
+    """An orthonormal basis V of the span of X, B X, B^2 X, ..., and `T = V' B V`, for B = p(S).
+
+    `B V = V T + X R E'`, where X is the block that comes next and E' takes the last rows of a
+    matrix. A restart keeps the leading Ritz vectors, for which this holds again with another T.
+    Known eigenvectors are columns that everything is orthogonal to.
+
+    Parameters
+    ----------
+    S : the matrix.
+    X : the first block; p(S) is S at first.
+    most : columns of the basis, at most.
+
+    Attributes
+    ----------
+    filter : the polynomial p.
+    size : columns of the basis.
+    """
+
+    def __init__(self, S: _Rows, X: FloatArray, most: int) -> None:
+        (n, b), c = X.shape, S.known.shape[1]
         most = min(most, n - c - b)  # there is always room for the next block
-        self._threads, self._pieces, self._known, self._size = run.threads, _pieces(n), c, c
-        self._V, self._T = np.empty((n, c + most)), np.zeros((c + most, c + most))
-        self._V[:, :c] = known
-        self._X, self._W, self._R = X[self._order], np.zeros((n, b)), np.zeros((b, b))
-        self._orthonormalize(self._X)
+        self._S, self._known = S, c
+        self._V, self._T = np.empty((n, c + most)), np.zeros((most, most))
+        self._V[:, :c] = S.known
+        self._W, self._R = np.zeros((n, b)), np.zeros((b, b))
+        self.begin(X, _Filter())
 
-    def grown(self) -> Self:
-        """This space, with as many blocks as there is room for."""
-        while self._size + self._X.shape[1] <= self._V.shape[1]:
-            self._append()
-        return self
+    def begin(self, X: FloatArray, filter: _Filter) -> None:
+        """Begin anew, with another block and polynomial."""
+        self.filter, self.size = filter, 0
+        self._X = self._orthonormal(X)
 
-    def _append(self) -> None:
-        """Make X a part of the basis; what is new in A X comes next."""
-        j, X, W = self._size, self._X, self._W
-        m = self._size = j + X.shape[1]
-        V = self._V[:, :m]
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another block."""
+        return self.size + self._X.shape[1] > len(self._T)
 
-        def product(rows: slice) -> FloatArray:
-            V[rows, j:] = X[rows]
-            self._rows(X, W, (1.0, 0.0, 0.0), rows.start, rows.stop)
+    def append(self) -> None:
+        """Make X a part of the basis; what is new in B X comes next."""
+        c, j, b = self._known, self.size, self._X.shape[1]
+        m = self.size = j + b
+        self._V[:, c + j : c + m] = self._X
+        V, W = self._V[:, : c + m], self.filter.apply(self._S, self._X, self._W)
+
+        def coefficients(rows: slice) -> FloatArray:
             return V[rows].T @ W[rows]
 
         def rest(rows: slice) -> FloatArray:
             W[rows] -= V[rows] @ H
             return W[rows].T @ W[rows]
 
-        H = found = self._sum(product)
-        G = self._sum(rest)
+        H = found = self._S.sum(coefficients)
+        G = self._S.sum(rest)
         if (np.diag(G) < _LOST * np.square(H).sum(axis=0)).any():  # and digits with it
-            H = self._sum(lambda rows: V[rows].T @ W[rows])
-            G, found = self._sum(rest), found + H
-        self._T[:m, j:m], self._T[j:m, :m] = found, found.T
+            H = self._S.sum(coefficients)
+            G, found = self._S.sum(rest), found + H
+        self._T[:m, j:m], self._T[j:m, :m] = found[c:], found[c:].T
         squares = np.linalg.eigvalsh(G)
         if squares[0] > max(_LOST**4 * squares[-1], _ROUNDING):
             self._R = cholesky(G)
-            self._scale(inv(self._R))
-        else:  # A X has fewer dimensions that are new: random ones take their place
+            self._X = self._S.times(W, inv(self._R))
+        else:  # B X has fewer dimensions that are new: random ones take their place
             size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
-            self._orthonormalize(W / size + 1e-8 * _random(*W.shape, m))
+            self._X = self._orthonormal(W / size + 1e-8 * _random(len(W), b, m))
             self._R = self._X.T @ W
 
-    def _sum(self, function: Callable[[slice], FloatArray]) -> FloatArray:
-        def of_piece(blocks: list[slice]) -> FloatArray:
-            return sum(map(function, blocks))  # type: ignore[return-value]
-
-        return sum(self._threads.map(of_piece, self._pieces))  # type: ignore[return-value]
-
-    def _scale(self, inverse: FloatArray) -> None:
-        """Let `W R^(-1)` be X."""
-
-        def scaled(blocks: list[slice]) -> None:
-            rows = slice(blocks[0].start, blocks[-1].stop)
-            np.matmul(self._W[rows], inverse, out=self._X[rows])
-
-        list(self._threads.map(scaled, self._pieces))
-
-    def _orthonormalize(self, X: FloatArray) -> None:
-        """Let X be a basis of the span of this one, without what V has of it."""
-        V = self._V[:, : self._size]
+    def _orthonormal(self, X: FloatArray) -> FloatArray:
+        """A basis of the span of X, without what V has of it."""
+        V = self._V[:, : self._known + self.size]
         for _ in range(2):
             X = np.linalg.qr(X - V @ (V.T @ X))[0]
-        self._X = X
+        return X
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Values, descending, coefficients of their vectors, and residuals."""
-        new = slice(self._known, self._size)
-        values, Q = np.linalg.eigh(self._T[new, new])
-        values, Q = values[::-1], np.ascontiguousarray(Q[:, ::-1])
-        return values, Q, np.linalg.norm(self._R @ Q[-len(self._R) :], axis=0)
+        """Values of S, descending, coefficients of their vectors, and residuals."""
+        lifted, Q = np.linalg.eigh(self._T[: self.size, : self.size])
+        lifted, Q = lifted[::-1], np.ascontiguousarray(Q[:, ::-1])
+        off = np.linalg.norm(self._R @ Q[-len(self._R) :], axis=0)
+        values, residuals = self.filter.undone(lifted, off)
+        return values, Q, residuals
 
-    def restart(self, values: FloatArray, Q: FloatArray) -> None:
-        """Keep only these Ritz vectors as a basis."""
-        old, new = slice(self._known, self._size), slice(self._known, self._known + len(values))
+    def restart(self, Q: FloatArray) -> None:
+        """Keep only the leading Ritz vectors, which have these coefficients, as a basis."""
+        V, T = self._V[:, self._known :], self._T
+        old, new = self.size, Q.shape[1]
 
         def turned(blocks: list[slice]) -> None:
             for rows in blocks:
-                self._V[rows, new] = self._V[rows, old] @ Q
+                V[rows, :new] = V[rows, :old] @ Q
 
-        list(self._threads.map(turned, self._pieces))
-        self._T[new, new], self._size = np.diag(values), new.stop
+        self._S.each(turned)
+        T[:new, :new] = Q.T @ T[:old, :old] @ Q
+        self.size = new
 
     def combined(self, Q: FloatArray) -> FloatArray:
-        """The vectors with these coefficients, in the order of the rows of A."""
-        vectors = np.empty((len(self._V), Q.shape[1]))
-        vectors[self._order] = self._V[:, self._known : self._size] @ Q
-        return vectors
-
-
-def _chebyshev(A: Any, k: int, tol: float, X: FloatArray, run: Run) -> Found:
-    """Subspace iteration with a Chebyshev filter, from the block X."""
-    order, step = _three_terms(A, run)
-    X = np.linalg.qr(X[order])[0]
-    for _ in range(_ROUNDS):
-        Y = step(X, np.zeros_like(X), (1.0, 0.0, 0.0))
-        values, Q = eigh(X.T @ Y)
-        values, Q = values[::-1], np.ascontiguousarray(Q[:, ::-1])
-        X, Y = X @ Q, Y @ Q
-        residual = np.linalg.norm(Y[:, :k] - X[:, :k] * values[:k], axis=0).max()
-        if residual <= tol / 2:
-            break
-        X = np.linalg.qr(_filtered(step, X, Y, values, k, residual / tol))[0]
-    vectors = np.empty((len(X), k))
-    vectors[order] = X[:, :k]
-    return values[:k], vectors
-
-
-def _filtered(
-    step: Multiply, X: FloatArray, Y: FloatArray, values: FloatArray, k: int, needed: float
-) -> FloatArray:
-    """`T_m(s) X` over `T_m(s at 1)`, with s = (A - center) / half mapping [-1, c] to [-1, 1]."""
-    c = min(values[-1], 1 - 1e-12)
-    center, half = (c - 1) / 2, (c + 1) / 2
-    top, last = (1 - center) / half, max((values[k - 1] - center) / half, 1 + 1e-12)
-    enough = np.arccosh(1e3 * needed) / np.arccosh(last)
-    degree = int(np.clip(min(np.arccosh(_GROWTH) / np.arccosh(top), enough), 8, _DEGREE))
-    ratio = first = 1 / top  # of T_{m-1} to T_m at the top of the spectrum
-    X, Y = X.copy(), (Y - center * X) * (first / half)
-    for _ in range(degree - 1):
-        following = 1 / (2 / first - ratio)
-        a = 2 * following / half
-        X, Y = Y, step(Y, X, (a, -center * a, -ratio * following))
-        ratio = following
-    return Y
-
-
-def _three_terms(A: Any, run: Run) -> tuple[IntArray, Multiply]:
-    """An order of the rows, and `(X, Y, (a, b, c)) -> a A X + b X + c Y` in it, written over Y."""
-    order, rows, V = _ordered(A)
-    pieces = _pieces(len(order))
-
-    def step(X: FloatArray, Y: FloatArray, abc: tuple[float, float, float]) -> FloatArray:
-        list(
-            run.threads.map(
-                lambda blocks: rows(X, Y, abc, blocks[0].start, blocks[-1].stop), pieces
-            )
-        )
-        Y -= V @ (2 * abc[0] * (V.T @ X))
-        return Y
-
-    return order, step
+        """The vectors with these coefficients."""
+        return self._S.times(self._V[:, self._known : self._known + self.size], Q)
 
 
 def _pieces(n: int) -> list[list[slice]]:
-    """The rows in blocks that BLAS is fast on, and these in pieces for any number of threads."""
-    blocks = [slice(first, min(first + _ROWS, n)) for first in range(0, n, _ROWS)]
-    each = -(-len(blocks) // _PIECES)
-    return [blocks[first : first + each] for first in range(0, len(blocks), each)]
+    """The rows in pieces for any number of threads, each in blocks that BLAS is fast on."""
+    ends = np.linspace(0, n, min(_PIECES, max(1, n // _LEAST)) + 1).astype(int).tolist()
+    return [
+        [slice(first, min(first + _ROWS, end)) for first in range(start, end, _ROWS)]
+        for start, end in pairwise(ends)
+    ]
 
 
-def _ordered(A: Any) -> tuple[IntArray, Rows, FloatArray]:
-    """An order of the rows, how to multiply some of them, and known vectors to leave out, in it."""
-    S, known = (A.matrix, A.known) if isinstance(A, _Deflated) else (A, np.zeros((A.shape[0], 0)))
-    order, rows = _sparse_rows(S) if issparse(S) else (np.arange(A.shape[0]), _dense_rows(S))
-    return order, rows, known[order]
-
-
-def _sparse_rows(S: csr_array) -> tuple[IntArray, Rows]:
+def _sparse_rows(S: csr_array) -> tuple[IntArray, Callable[..., None]]:
     from sparrot._kernels import three_term_rows
 
+    if S.shape[0] <= _IN_CACHE:
+        indices = S.indices.astype(np.int32, copy=False)
+        return np.arange(S.shape[0]), partial(three_term_rows, S.indptr, indices, S.data)
     order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbors near in memory
-    A = csr_array(S[order][:, order])
-
-    def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
-        three_term_rows(A.indptr, A.indices, A.data, X, Y, abc, first, last)
-
-    return order, rows
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    A = S[order]
+    return order, partial(three_term_rows, A.indptr, place[A.indices], A.data)
 
 
-def _dense_rows(S: FloatArray) -> Rows:
+def _dense_rows(S: FloatArray) -> Callable[..., None]:
     def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
         a, b, c = abc
         Y[first:last] = a * (S[first:last] @ X) + b * X[first:last] + c * Y[first:last]
@@ -415,7 +504,6 @@ def _dense_rows(S: FloatArray) -> Rows:
 _SOLVERS = {
     "dense": _dense,
     "lanczos": _lanczos,
-    "chebyshev": _chebyshev,
     "arpack": _arpack,
     "lobpcg": _lobpcg,
 }

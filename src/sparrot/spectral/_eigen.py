@@ -258,7 +258,7 @@ def eigenpairs(
         there can be (k + 1 points with a floor of k neighbors, else two) if that is less than 5 %,
         or two. "largest" takes the pairs of the largest component alone, with vectors that are zero
         elsewhere; "error" refuses.
-    solver : "dense", "lanczos", "chebyshev", "arpack", "lobpcg"; "auto" is LAPACK for small n, else
+    solver : "dense", "lanczos", "arpack", "lobpcg"; "auto" is LAPACK for small n, else
         the others one after the other until the residuals meet `tol`. The pairs of a component with
         hardly more points than pairs are always found by the dense one.
     tol : largest residual `|S v - lambda v|`. The error of an eigenvalue is at most its square over
@@ -299,17 +299,19 @@ def eigenpairs(
     with Run(n_jobs) as run:
         for c in range(k if trivial else kept):
             points = np.flatnonzero(labels == c)
-            if trivial:
-                pairs = _trivial_pair(degree[points])
-            else:
-                pairs = leading_eigenpairs(
+            pairs = _trivial_pair(degree[points])
+            others = min(k - kept + 1, len(points)) - 1
+            if not trivial and others:
+                more = leading_eigenpairs(
                     S if len(points) == n else S[points][:, points],
-                    min(k - kept + 1, len(points)),
+                    others,
                     run,
                     tol=tol,
                     solver=solver,
                     seed=random_state,
+                    known=pairs.vectors,
                 )
+                pairs = _joined(pairs, more)
             parts.append((points, pairs))
     spectrum = _merged(parts, k, labels, degree)
     worst = spectrum.residuals.max()
@@ -340,6 +342,16 @@ def _trivial_pair(degree: FloatArray) -> EigenPairs:
     """Eigenvalue 1 with `v = D^(1/2) 1`, on a component with these degrees."""
     v = np.sqrt(degree / degree.sum())
     return EigenPairs(np.ones(1), v[:, None], np.zeros(1), "components")
+
+
+def _joined(first: EigenPairs, others: EigenPairs) -> EigenPairs:
+    """Both, by the solver of the others."""
+    return EigenPairs(
+        np.append(first.values, others.values),
+        np.hstack([first.vectors, others.vectors]),
+        np.append(first.residuals, others.residuals),
+        others.solver,
+    )
 
 
 def _merged(
