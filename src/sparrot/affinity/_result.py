@@ -332,9 +332,9 @@ class _Claim:
         if e is not None:
             scale = self.eps + (e[:, None] + f) / 2
         scores = (u[:, None] + v - C) / scale
+        if self.hollow:  # of a far point its own would overflow
+            scores[own] = -np.inf
         expected = np.exp(scores) if q == 1 else np.maximum(scores, 0) ** (1 / (1 - q))
-        if self.hollow:
-            expected[own] = 0.0
         block = W[:, right.names[0] : right.names[-1] + 1]
         block = block.toarray() if hasattr(block, "toarray") else block
         if w is not None:

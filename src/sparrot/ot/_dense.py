@@ -38,7 +38,7 @@ from sparrot.ot._problem import (
 
 _MAX_ROUNDS = 100_000  # of alternating projections
 # For each entry of the matrix if all are positive, all copies counted, without and with a floor.
-BYTES, BYTES_WITH_A_FLOOR = 60, 150
+BYTES, BYTES_WITH_A_FLOOR = 60, 120
 _SWEEPS = 5  # damped c-transforms before Newton where g is no line
 
 Found = tuple[FloatArray, tuple[float, ...]]  # a potential, and the marginal errors on the way

@@ -34,9 +34,9 @@ from scipy.sparse import csr_array
 
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot.engine import Run, Threads
+from sparrot.ot._barrier import CentralPath
 from sparrot.ot._dual import DenseDual, RestrictedDual, SupportRows, like
 from sparrot.ot._newton import (
-    GOOD_GAIN,
     LEAST_DELTA,
     Dual,
     DualState,
@@ -61,8 +61,9 @@ _SWEEP_PRECISION = 0.02  # of the logarithm of a floor, while rows only come nea
 _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
 _MAX_SOLVES = 3  # of the system for one step
-_MAX_DAMPINGS = 4  # of rows, for one step
-_FIRST_DAMPING, _MORE_DAMPED, _MOST_DAMPING = 1e-3, 10.0, 10.0  # of a row, and the factor on it
+_MANY_STEPS = 20  # of Newton, after which the central path is faster
+_NEAR_PATH = 1e-6  # error up to which that is followed
+_DENSE_PATH = 1_000_000  # pairs of a dense matrix, at most, that it is followed over
 _HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
 _MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
 _LARGEST_LOG = 700.0  # of eps + f / 2, in doubles
@@ -91,7 +92,7 @@ class FloorDual(Dual[FloorState]):
 
     mass = 1.0
     most_delta = 1e-1
-    _damping: FloatArray | float = 0.0  # of each row, as a share of the diagonal
+    many_steps = _MANY_STEPS
 
     @abstractmethod
     def c_transform(
@@ -115,32 +116,6 @@ class FloorDual(Dual[FloorState]):
         return float(np.clip(self.error(state) / 10, LEAST_DELTA, self.most_delta))
 
     def direction(self, x: FloatArray, state: FloorState, delta: float) -> FloatArray:
-        """The Newton step, damped more in the rows that a whole step would throw off.
-
-        A row of two neighbors hardly resists where u_i and e_i / 4 rise, until a third joins, of
-        which Newton knows nothing. Where there are many such rows, as with k = 2, the line search
-        would stop at one after the other. So each row has a damping of its own, which is kept from
-        step to step: it grows until no error would be larger than the largest is, or the gain is
-        good, and falls again. It falls with the error, or else it would hold back rows whose
-        curvature is no larger than that.
-        """
-        error = self.error(state)
-        share, damped = min(1.0, error / LEAST_DELTA), np.zeros(x.shape[1], bool)
-        for _ in range(_MAX_DAMPINGS):
-            step = self._step(x, state, share * np.maximum(self._damping, delta))
-            trial = self.state(x + step)
-            off = ~(trial.errors <= max(error, LEAST_DELTA))
-            good = -GOOD_GAIN * float(np.vdot(state.gradient, step))
-            if not off.any() or state.value - trial.value >= good:
-                break
-            state = self.state(x)  # its Hessian was gone
-            damped |= off
-            more = np.clip(_MORE_DAMPED * self._damping, _FIRST_DAMPING, _MOST_DAMPING)
-            self._damping = np.where(off, more, self._damping)
-        self._damping = np.where(damped, self._damping, self._damping / _MORE_DAMPED)
-        return step
-
-    def _step(self, x: FloatArray, state: FloorState, damping: FloatArray) -> FloatArray:
         """The Newton step of u and the free e; those that it would make negative end at zero.
 
         First these are the e that a step of their own would take there. Where the step of all
@@ -150,7 +125,7 @@ class FloorDual(Dual[FloorState]):
         e = x[1]
         fixed: BoolArray = e * state.q / 4 <= state.gradient[1]
         for _ in range(_MAX_SOLVES):
-            step = _newton_step(state, e, fixed, damping, self.error(state))
+            step = _newton_step(state, e, fixed, delta, self.error(state))
             negative = step[1] < -e
             if not negative.any():
                 break
@@ -167,9 +142,27 @@ class FloorDual(Dual[FloorState]):
         falls = step[1] < 0
         return float((x[1][falls] / -step[1][falls]).min(initial=np.inf))
 
-    def restarted(self, x: FloatArray, error: float) -> FloatArray:
-        """After many sweeps."""
+    def restarted(
+        self, x: FloatArray, error: float, tol: float, report: Callable[[float], None]
+    ) -> FloatArray:
+        """Further along the central path; where that is not at hand or of no use, by sweeps."""
+
+        def error_of(x: FloatArray) -> float:
+            here = self.error(self.state(x))
+            report(here)
+            return here
+
+        path = self._path(x)
+        if path is not None:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # is no better
+                x, found = path.follow(x, error_of, max(_NEAR_PATH, tol / 10))
+            if found <= error / 10:
+                return x
         return self.sweep(x, error / 10, _LONG_SWEEPS)
+
+    @abstractmethod
+    def _path(self, x: FloatArray) -> CentralPath | None:
+        """The central path over all pairs that may carry mass, unless they are elsewhere."""
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is no better
     def sweep(self, x: FloatArray, near: float = _NEAR, most: int = _MAX_SWEEPS) -> FloatArray:
@@ -188,11 +181,11 @@ def at_other_eps(e: FloatArray, old: float, new: float) -> FloatArray:
 
 
 def _newton_step(
-    state: FloorState, e: FloatArray, fixed: BoolArray, damping: FloatArray, error: float
+    state: FloorState, e: FloatArray, fixed: BoolArray, delta: float, error: float
 ) -> FloatArray:
     """Solve the Newton system of u and the free e, preconditioned row by row; others end at 0."""
     ended = np.stack([np.zeros_like(e), np.where(fixed, -e, 0.0)])
-    extra = damping * np.stack([state.diagonal, state.q / 4])
+    extra = delta * np.stack([state.diagonal, state.q / 4])
     a, q = state.diagonal + extra[0], np.where(fixed, 1.0, state.q / 4 + extra[1])
     b = np.where(fixed, 0.0, -state.b / 2)
     det = np.maximum(a * q - b * b, _SINGULAR * a * q)
@@ -256,6 +249,18 @@ class DenseFloorDual(FloorDual):
 
         self._run.threads.blocks(block, len(rows), _TRANSFORM_ROWS)
         return found
+
+    def _path(self, x: FloatArray) -> CentralPath | None:
+        """Unless they are too many; with ghosts that are out of reach."""
+        n, finite = x.shape[1], np.isfinite(self._C)
+        if np.count_nonzero(finite) > _DENSE_PATH:
+            return None
+        highest = 10 * max(float(np.abs(x[0]).max()), float(np.abs(self._C[finite]).max()))
+        indptr = np.append(0, np.cumsum(np.count_nonzero(finite, axis=1)))
+        indices = np.nonzero(finite)[1].astype(np.int32)
+        support = Support(indptr, indices, self._C[finite])
+        ghosts = np.full(n, highest), np.ones(n)
+        return CentralPath(support, self._eps, self._k, *ghosts, self._run.threads)
 
     def plan(self, x: FloatArray) -> csr_array:
         """The matrix `s_ij / d_ij`."""
@@ -326,7 +331,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         self._eps, self._k = problem.regularizer.mass, problem.floor
         super().__init__(support, ceiling, stiffness, partial(FloorRows, eps=self._eps), run)
         self.e: FloatArray = e
-        self._problem = problem
+        self._problem, self._support, self._threads = problem, support, run.threads
         self._too_few = support.counts < self._k
         self._stiff = np.empty(0)  # of the ghosts of the last state
 
@@ -376,6 +381,13 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         highest = self._ceiling[rows] + 1 / self._stiffness[rows]
         less = np.maximum(e[rows], np.clip(highest / v, 0, 1) * f)
         return np.stack([np.minimum(v, highest), np.where(v <= highest, f, less)])
+
+    def _path(self, x: FloatArray) -> CentralPath | None:
+        """Unless they are on the workers of a cluster."""
+        if not isinstance(self._support, Support):
+            return None
+        ghosts = self._ceiling, self._stiffness
+        return CentralPath(self._support, self._eps, self._k, *ghosts, self._threads)
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -37,7 +38,7 @@ _TOO_LONG = 1 / 8  # a step was too long if the line search cut it to less than 
 _DELTA_UP, _DELTA_DOWN = 10.0, 0.1  # factors on delta after such a step, and after others
 _SHORT_STEPS = 10  # steps without progress after which delta is small again
 _ARMIJO = 1e-4
-GOOD_GAIN = 0.25  # share of the gain at the first slope: a parabola ends with half
+_GOOD_GAIN = 0.25  # share of the gain at the first slope: a parabola ends with half
 _FLAT = 0.7  # share of the slope of Phi that may be left at the end of a step
 _SHORTEST, _LONGEST = 2.0**-30, 2.0**30
 _MAX_CG = 2000
@@ -77,11 +78,13 @@ class Dual(ABC, Generic[S]):
     weight : the weight of each point: gradient and diagonal are in proportion to it, and so is what
         is added to the diagonal.
     most_delta : the largest delta, as a share of the diagonal.
+    many_steps : after so many steps there is a better place to go on from.
     """
 
     mass: float
     weight: FloatArray | float = 1.0
     most_delta = 1e-2
+    many_steps: float = np.inf
 
     @abstractmethod
     def state(self, u: FloatArray) -> S:
@@ -112,8 +115,13 @@ class Dual(ABC, Generic[S]):
             state.hessian, extra, lambda r: r / diagonal, -state.gradient, self.error(state)
         )
 
-    def restarted(self, u: FloatArray, error: float) -> FloatArray | None:
-        """Where to go on from after many steps without progress, if anywhere."""
+    def restarted(
+        self, u: FloatArray, error: float, tol: float, report: Callable[[float], None]
+    ) -> FloatArray | None:
+        """Where to go on from after many steps, or many without progress, if anywhere.
+
+        `report(error)` is called on the way there.
+        """
         return None
 
     def longest(self, u: FloatArray, step: FloatArray) -> float:
@@ -158,8 +166,11 @@ def newton(
         report(len(history), error)
         if error <= tol or len(history) >= max_iter or not np.isfinite(error):
             break
-        if stuck or len(history) > progressed + _patience(dual, u, state, least):
-            again = dual.restarted(best, least) if least < _BETTER * restarted else None
+        is_late = restarted == np.inf and len(history) >= dual.many_steps
+        if stuck or is_late or len(history) > progressed + _patience(dual, u, state, least):
+            again = None
+            if least < _BETTER * restarted:
+                again = dual.restarted(best, least, tol, partial(report, len(history)))
             if again is None:
                 break
             u, restarted, progressed = again, least, len(history)
@@ -204,17 +215,18 @@ def conjugate_gradients(
     precondition: Callable[[FloatArray], FloatArray],
     r: FloatArray,
     error: float,
+    most: int = _MAX_CG,
 ) -> FloatArray:
     """Solve `(H + extra) x = r`, the more precisely the smaller the error is already.
 
-    What the preconditioner makes zero stays zero.
+    What the preconditioner makes zero stays zero. After so many turns it is what it is.
     """
     x = np.zeros_like(r)
     z = precondition(r)
     p = z.copy()
     rz = float(np.vdot(r, z))
     target = min(0.1, 0.3 * error**0.5) ** 2 * rz
-    for _ in range(_MAX_CG):
+    for _ in range(most):
         if not rz > target:  # also where it underflows
             break
         Hp = hessian(p) + extra * p
@@ -256,7 +268,7 @@ def _line_search(
         else:
             high = t
             gain = state.value - trial.value
-            if gain >= -GOOD_GAIN * t * slope:
+            if gain >= -_GOOD_GAIN * t * slope:
                 return there, trial, t
             if flat and (abs(gain) <= rounding or gain >= -_ARMIJO * t * slope):
                 return there, trial, t

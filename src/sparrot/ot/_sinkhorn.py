@@ -27,16 +27,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from threading import local
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array, triu, vstack
 
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost, Exponents
 from sparrot.engine import Run
-from sparrot.ot._newton import EASY, ON_THE_WAY, Dual, DualState, conjugate_gradients, newton
+from sparrot.ot._newton import (
+    EASY,
+    ON_THE_WAY,
+    Dual,
+    DualState,
+    NewtonResult,
+    conjugate_gradients,
+    newton,
+)
 from sparrot.ot._problem import (
     Certificate,
     EntropicRegularizer,
@@ -53,9 +63,13 @@ _NEAR = 0.4  # Newton takes over once no log row sum exceeds this,
 _NEWTON_CAN, _SLOW = 2.0, 0.7  # or once none exceeds 2 and a round no longer shrinks the largest to
 # 0.7 of itself,
 _WARM_UP = 30  # and after at most that many damped rounds
-_FACTOR = 4.0  # from one eps to the next
+_FACTOR = 2.0  # from one eps to the next
 _WITHOUT_A_PART = 1000  # points that come down from an easy eps themselves; more start from a part,
 _RATIO = 4  # which is so many times smaller
+_WARM_STEPS = 50  # that a warm start may take
+_DIRECT, _MANY_DIRECTIONS = 2000, 8  # points at most, and directions at one eps, after which
+# systems are solved by a Cholesky decomposition
+_SINGULAR = (1e-14, 1e-11, 1e-8, 1e-5)  # added to its diagonal, until there is one
 _LONGEST_SIDE = 512  # of a tile: with its like of another thread it stays in the cache
 _TILE_BYTES = 64  # of an entry of a tile in work, all copies and threads counted
 _PLAN_BYTES = 9  # of an entry of a dense plan, with some room for tiles
@@ -94,6 +108,7 @@ class Sinkhorn(Method[EntropicRegularizer]):
                 remedy="take {drop=1e-3}, for a sparse plan that is computed in tiles",
             )
         self._dual = EntropicDual(problem, run)
+        self._known: tuple[float, FloatArray] = 0.0, np.empty(0)  # eps and u of the last solution
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
@@ -113,23 +128,32 @@ class Sinkhorn(Method[EntropicRegularizer]):
 
     def _find(self, eps: float, start: FloatArray | None, tol: float) -> Solution:
         """The same without any plan."""
-        problem, dual, n = self._problem.at(eps), self._dual, self._problem.n
-        max_steps = self._options.max_iter or _MAX_STEPS
-        u = self.cold_start(eps) if start is None else start
-        dual.eps = eps
-        f, history = _damped(dual, u / eps, max_steps)
-
-        def report(step: int, error: float) -> None:
-            self._run.report(self.name, n, len(history) + step, marginal_error=error)
-
-        result = newton(dual, f, tol, max_steps - len(history), report)
+        problem, max_steps = self._problem.at(eps), self._options.max_iter or _MAX_STEPS
+        result = None
+        if start is not None:
+            result = self._from(eps, start, tol, min(_WARM_STEPS, max_steps))
+        if result is None or (result.error > tol and max_steps > _WARM_STEPS):
+            result = self._from(eps, self.cold_start(eps), tol, max_steps)
         # Entries that are dropped are below one, and so their scores are negative.
         certificate = Certificate(result.error, 0.0, problem.n_pairs, exact=True)
-        history = [*history, *result.history]
         converged = result.error <= tol
+        if converged:
+            self._known = eps, eps * result.u
         return Solution(
-            problem, eps * result.u, None, certificate, tuple(history), converged, self.name
+            problem, eps * result.u, None, certificate, result.history, converged, self.name
         )
+
+    def _from(self, eps: float, u: FloatArray, tol: float, max_steps: int) -> NewtonResult:
+        """The potential f at some eps, from u on."""
+        self._dual.eps = eps
+        f, before = _damped(self._dual, u / eps, max_steps)
+
+        def report(step: int, error: float) -> None:
+            n_steps = len(before) + step
+            self._run.report(self.name, self._problem.n, n_steps, marginal_error=error)
+
+        result = newton(self._dual, f, tol, max_steps - len(before), report)
+        return replace(result, history=(*before, *result.history))
 
     def perplexities(self, solution: Solution) -> FloatArray:
         """Those of a rough solution too."""
@@ -142,20 +166,16 @@ class Sinkhorn(Method[EntropicRegularizer]):
         if n > _WITHOUT_A_PART:
             index = np.sort(np.random.default_rng(0).permutation(n)[: n // _RATIO])
             part = type(self)(self._problem.part(index), self._options, self._run)
-            f = part._on_the_way(eps, part.cold_start(eps))
+            f = part._from(eps, part.cold_start(eps), ON_THE_WAY, _MAX_STEPS).u
             return self.extended(index, eps * f, eps)
-        u = np.zeros(n)
-        for larger in _way_down(eps):
-            f = self._on_the_way(larger, u)
-            u = larger * f
+        top, u = self._known if self._known[0] > eps else (np.inf, np.zeros(n))
+        before = u
+        for larger in _way_down(eps, top):
+            f = self._from(larger, 2 * u - before, ON_THE_WAY, _MAX_STEPS).u
+            u, before = larger * f, u if u.any() else larger * f
             if self._dual.rounding(f, self._dual.state(f)) > 1:
                 break  # no digits are left, nor will be at smaller eps
-        return u
-
-    def _on_the_way(self, eps: float, u: FloatArray) -> FloatArray:
-        """The potential f at some eps, roughly."""
-        self._dual.eps = eps
-        return newton(self._dual, _damped(self._dual, u / eps)[0], ON_THE_WAY, _MAX_STEPS).u
+        return 2 * u - before
 
     def extended(self, index: IntArray, u: FloatArray, eps: float) -> FloatArray:
         """Potentials of all points from those of a part: their entropic c-transforms."""
@@ -204,6 +224,7 @@ class EntropicDual(Dual[DualState]):
         self._blocks = [slice(k, min(k + self._side, n)) for k in range(0, n, self._side)]
         self._strips: list[list[Kept]] = []
         self._couples: Entries = np.empty(0, int), np.empty(0, int), np.empty(0)
+        self._tried = 0.0, 0.0  # an eps, and directions there; those that lead nowhere count more
         self._last: tuple[FloatArray, float, DualState] | None = None
         self._error, self._least = 1.0, 0.0  # of the last state: its error, what directions keep
         self._scratch = local()
@@ -216,33 +237,48 @@ class EntropicDual(Dual[DualState]):
     def state(self, f: FloatArray) -> DualState:
         """One pass; overflow makes the value infinite, and the step too long. The last is kept."""
         if self._last is None or self._last[0] is not f or self._last[1] != self.eps:
-            self._strips, self._least = [], _SMALL * self._error**0.5 / self.n
-            sums, strips = self._pass(f, self._for_directions)
-            self._strips = [kept for kept, _ in strips]
-            found = zip(*(entries for _, couples in strips for entries in couples), strict=True)
-            i, j, w = (np.concatenate(part) for part in found)
-            self._couples = i, j, w
+            sums = self._row_sums(f)
             self._error = min(1.0, float(np.abs(sums - 1).max()))
-            with np.errstate(over="ignore"):
-                value = float(sums.sum()) / 2 - float(f.sum())
+            value = float(sums.sum()) / 2 - float(f.sum())
             state = DualState(value, sums - 1, sums, lambda x: sums * x)  # not asked for
             self._last = f, self.eps, state
         return self._last[2]
 
+    def _row_sums(self, f: FloatArray) -> FloatArray:
+        """Those of the plan, of which is kept what directions need."""
+        self._strips, self._least = [], _SMALL * self._error**0.5 / self.n
+        sums, strips = self._pass(f, self._for_directions)
+        self._strips = [kept for kept, _ in strips]
+        found = zip(*(entries for _, couples in strips for entries in couples), strict=True)
+        i, j, w = (np.concatenate(part) for part in found)
+        self._couples = i, j, w
+        return sums
+
     def can_scale(self, off: float) -> bool:
         """Whether a direction leads all the way, where the largest log row sum is off by that."""
-        return off <= _FARTHEST
+        return not self._is_hard and off <= _FARTHEST
+
+    @property
+    def _is_hard(self) -> bool:
+        """Whether points are few, and other directions did not lead there at this eps."""
+        eps, tried = self._tried
+        return self.n <= _DIRECT and eps == self.eps and tried > _MANY_DIRECTIONS
 
     def direction(self, f: FloatArray, state: DualState, delta: float) -> FloatArray:
         """To where the rows of what was kept of the plan have sums one.
 
         Where that is not found in a few steps, a Newton step is the safer one.
         """
-        scaled = ScaledDual(lambda x: self._product(f, x), state.diagonal, self._couples)
+        if self._is_hard:
+            return _solved(self.plan(f), state.diagonal, -state.gradient)
+        eps, tried = self._tried
+        self._tried = self.eps, 1 + tried if eps == self.eps else 1
+        scaled = ScaledDual(partial(self._product, f), state.diagonal, self._couples)
         here, error = np.zeros(self.n), self.error(state)
         found = newton(scaled, _damped(scaled, here)[0], _SCALED_TOL * error, _SCALED_STEPS)
         if found.error <= _SCALED_ENOUGH * error:
             return found.u
+        self._tried = self.eps, self._tried[1] + _MANY_DIRECTIONS / 2
         return super().direction(f, scaled.state(here), delta)
 
     def forget(self) -> None:
@@ -537,10 +573,23 @@ class TileCosts:
         return write
 
 
-def _way_down(eps: float) -> list[float]:
-    """Larger eps, descending, from an easy one to one close to eps."""
+def _solved(W: FloatArray, sums: FloatArray, r: FloatArray) -> FloatArray:
+    """Solve `(diag(sums) + W) x = r`, with as little added to the diagonal as will do."""
+    scale = np.sqrt(sums)
+    H, r = W / scale / scale[:, None], r / scale
+    for extra in _SINGULAR:
+        np.fill_diagonal(H, 1 + extra + W.diagonal() / sums)
+        try:
+            return cho_solve(cho_factor(H), r) / scale
+        except LinAlgError:
+            continue
+    return r / scale
+
+
+def _way_down(eps: float, top: float) -> list[float]:
+    """Larger eps, descending, from an easy one or from below a given one to one close to eps."""
     larger: list[float] = []
-    while eps < EASY:
+    while eps < EASY and _FACTOR * eps < top:
         eps *= _FACTOR
         larger.insert(0, eps)
     return larger

@@ -1,4 +1,4 @@
-"""The affinities that the paper compares, by name, and how far their eigenspaces are from a ring's.
+"""The affinities that the paper compares, by name, and what their eigenspaces show.
 
 Each affinity has one parameter: a number of neighbors for k-NN and MAGIC, for all others eps or a
 bandwidth relative to the mean cost. QOT and EOT are hollow; the variants called fat (the paper's
@@ -14,6 +14,10 @@ that ten vectors cut the fifth pair in two. Which half they keep is up to the ei
 worth up to (pi/2)/10 of angle: it can differ from one machine to the next. So there are two judges:
 `whole`, of eleven vectors to the eleven of the ring, which are whole pairs, gives the verdict;
 `angle`, of the paper's ten to ten, is said beside it.
+
+Of clusters that are known there are two scores: normalized mutual information (NMI) of spectral
+clustering (k leading eigenfunctions of the random walk, then k-means), and the mean principal angle
+between the 2k leading eigenvectors and the indicators of the k clusters.
 """
 
 from __future__ import annotations
@@ -22,9 +26,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array, diags_array, issparse
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
-from sparrot._types import FloatArray
+from sparrot._types import FloatArray, IntArray
 from sparrot.affinity import (
     Affinity,
     eot,
@@ -33,14 +39,15 @@ from sparrot.affinity import (
     gaussian_l2,
     knn,
     magic,
+    perplexity,
     qot,
     qot_path,
 )
 from sparrot.datasets import Spiral
-from sparrot.metrics import mean_principal_angle
+from sparrot.metrics import mean_principal_angle, nmi, template_angle
 from sparrot.paper._experiment import Claim, unless
-from sparrot.paper._records import Curves, Rows
-from sparrot.spectral import eigenpairs
+from sparrot.paper._records import Curves, Rows, rounded
+from sparrot.spectral import Spectrum, coarse_grained, eigenpairs
 
 BISTOCHASTIC = ("QOT", "EOT", "QOT, fat", "EOT, fat", "Gaussian L2")
 BY_NEIGHBORS = ("k-NN", "MAGIC")
@@ -50,6 +57,8 @@ PROJECTIONS = ("QOT", "EOT")
 MAIN_METHODS = (*PROJECTIONS, "k-NN")
 TOL = 1e-6  # of a row sum: far less than the spread over seeds
 MAGIC_COMPONENTS = 100  # principal components, its default
+PIXELS = 150  # a side of the image of an affinity
+_LAPACK = 2000  # rows of a dense matrix up to which LAPACK is surely quick
 
 
 def eps_grid(n: int) -> tuple[float, ...]:
@@ -212,3 +221,82 @@ def claim_by_both(
         reason = f"not to the paper's ten vectors: {ten.why}"
     ours = f"{whole.ours}; to the paper's ten vectors: {ten.ours}"
     return Claim(sentence, paper, ours, criterion, whole.holds, reason)
+
+
+def spectrum(W: Any, count: int) -> Spectrum:
+    """Leading eigenpairs on one thread, the trivial one first."""
+    lapack = not issparse(W) and W.shape[0] <= _LAPACK
+    solver = "dense" if lapack else "auto"
+    return eigenpairs(W, count, components="each", solver=solver, n_jobs=1)
+
+
+def score(W: Any, labels: IntArray) -> tuple[float, float]:
+    """NMI of spectral clustering, and the angle to the indicators.
+
+    Examples
+    --------
+    >>> score(np.kron(np.eye(2), np.ones((5, 5))), np.repeat([0, 1], 5))
+    (1.0, 0.0)
+    """
+    k = len(np.unique(labels))
+    pairs = spectrum(W, 2 * k)
+    means = KMeans(k, n_init=10, random_state=0)
+    with threadpool_limits(1):  # for so few points threads cost more than they bring
+        found = means.fit_predict(pairs.functions[:, :k])
+    return nmi(labels, found), round(template_angle(pairs.vectors, labels), 12)
+
+
+def scores(method: str, X: FloatArray, parameters: Iterable[float], labels: IntArray) -> Rows:
+    """A record for each parameter of a method."""
+    parameters = list(parameters)
+    rows = []
+    for parameter, W in zip(parameters, affinities(method, X, parameters), strict=True):
+        information, angle = score(W, labels)
+        rows.append({"method": method, "parameter": parameter, "nmi": information, "angle": angle})
+    return rows
+
+
+def picture(W: Any, labels: Sequence[Any] | IntArray, count: int) -> dict[str, Any]:
+    """What is drawn of an affinity: perplexities, image, leading eigenvectors and eigenvalues."""
+    pairs = spectrum(W, count)
+    return {
+        "perplexity": rounded(perplexity(W), 3),
+        "image": image_by_label(W, labels),
+        "vectors": rounded(pairs.functions, 4),
+        "values": rounded(1 - pairs.values, 8),
+    }
+
+
+def image_by_label(W: Any, labels: Sequence[Any] | IntArray) -> Any:
+    """An affinity with its rows in the order of their labels, times N, in few pixels."""
+    place = np.argsort(np.argsort(labels, kind="stable"))
+    return rounded(len(place) * coarse_grained(W, place, PIXELS), 3)
+
+
+def with_perplexity_moments(found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Pictures by method, with mean and standard deviation of their perplexities.
+
+    Examples
+    --------
+    >>> with_perplexity_moments({"QOT": {"perplexity": [1.0, 3.0]}})["QOT"]["mean_perplexity"]
+    2.0
+    """
+    return {
+        method: drawn
+        | {
+            "mean_perplexity": float(np.mean(drawn["perplexity"])),
+            "deviation": float(np.std(drawn["perplexity"])),
+        }
+        for method, drawn in found.items()
+    }
+
+
+def relative_deviation(values: Sequence[float] | FloatArray) -> float:
+    """Standard deviation over mean.
+
+    Examples
+    --------
+    >>> relative_deviation([1.0, 3.0])
+    0.5
+    """
+    return float(np.std(values) / np.mean(values))

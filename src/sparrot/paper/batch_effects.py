@@ -37,7 +37,6 @@ from sparrot.datasets._cells import data_folder, load_marrow_cd34
 from sparrot.errors import load_extra
 from sparrot.layout import tsne_affinities
 from sparrot.metrics import batch_mixing
-from sparrot.paper._clusters import PIXELS, spectrum
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
 from sparrot.paper._expression import downsampled, points_of_counts, variable_genes
 from sparrot.paper._figures import (
@@ -50,7 +49,7 @@ from sparrot.paper._figures import (
     panel,
     paper_style,
 )
-from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, TOL, principal
+from sparrot.paper._methods import MAIN_METHODS, PIXELS, PROJECTIONS, TOL, principal, spectrum
 from sparrot.paper._records import Rows, by_method, rounded
 from sparrot.paper._work import Work
 from sparrot.plot._style import colors

@@ -28,13 +28,6 @@ from sparrot.affinity import perplexity
 from sparrot.datasets import Digits, load_mnist
 from sparrot.errors import load_extra
 from sparrot.layout import mds_layout
-from sparrot.paper._clusters import (
-    picture,
-    relative_deviation,
-    scores,
-    spectrum,
-    with_perplexity_moments,
-)
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
 from sparrot.paper._figures import (
     draw_overview,
@@ -44,7 +37,18 @@ from sparrot.paper._figures import (
     paper_style,
     within_limits,
 )
-from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, eps_grid, matched, principal
+from sparrot.paper._methods import (
+    MAIN_METHODS,
+    PROJECTIONS,
+    eps_grid,
+    matched,
+    picture,
+    principal,
+    relative_deviation,
+    scores,
+    spectrum,
+    with_perplexity_moments,
+)
 from sparrot.paper._records import (
     Curves,
     Rows,

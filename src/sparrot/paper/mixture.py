@@ -19,16 +19,20 @@ import numpy as np
 
 from sparrot._types import FloatArray
 from sparrot.datasets import Mixture, make_mixture
-from sparrot.paper._clusters import (
+from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
+from sparrot.paper._figures import STYLES, draw_band, draw_overview, draw_scores, panel, paper_style
+from sparrot.paper._methods import (
+    MAIN_METHODS,
+    PROJECTIONS,
+    eps_grid,
+    matched,
     picture,
+    principal,
     relative_deviation,
     score,
     scores,
     with_perplexity_moments,
 )
-from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
-from sparrot.paper._figures import STYLES, draw_band, draw_overview, draw_scores, panel, paper_style
-from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, eps_grid, matched, principal
 from sparrot.paper._records import Rows, bands, by_method, curves_of, listed, rounded
 from sparrot.paper._work import Work
 

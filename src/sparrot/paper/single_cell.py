@@ -29,7 +29,6 @@ from sparrot.affinity import perplexity
 from sparrot.datasets import Cells, load_arabidopsis_root, load_dentate_gyrus
 from sparrot.datasets._cells import VARIABLE, data_folder, load_marrow_cd34
 from sparrot.errors import MissingDataError, load_extra
-from sparrot.paper._clusters import image_by_label, spectrum, with_perplexity_moments
 from sparrot.paper._experiment import Claim, Experiment, Numbers, unless, with_samples
 from sparrot.paper._expression import expression
 from sparrot.paper._figures import (
@@ -41,7 +40,15 @@ from sparrot.paper._figures import (
     panel,
     paper_style,
 )
-from sparrot.paper._methods import MAIN_METHODS, PROJECTIONS, matched, principal
+from sparrot.paper._methods import (
+    MAIN_METHODS,
+    PROJECTIONS,
+    image_by_label,
+    matched,
+    principal,
+    spectrum,
+    with_perplexity_moments,
+)
 from sparrot.paper._records import Rows, bands, by_method, rounded
 from sparrot.paper._work import Work
 from sparrot.plot._style import SEQUENTIAL, colors

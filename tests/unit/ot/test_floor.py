@@ -28,9 +28,11 @@ from sparrot.cost import make_cost
 from sparrot.engine import Run
 from sparrot.ot import Certificate, Options, Problem, QuadraticRegularizer, _ctransform
 from sparrot.ot._active_set import ActiveSet, Ceilings
+from sparrot.ot._barrier import CentralPath
 from sparrot.ot._ctransform import Reference
 from sparrot.ot._dense import DenseNewton
-from sparrot.ot._floor import floor_certificate, transform_rows
+from sparrot.ot._floor import FloorDual, SparseFloorDual, floor_certificate, transform_rows
+from sparrot.ot._screening import Support
 
 
 def outliers(n, p=5):
@@ -1082,14 +1084,48 @@ def test_lattices_with_as_many_neighbors_as_are_nearest_take_few_steps(X, k):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_rows_of_two_neighbors_do_not_hold_each_other_up(seed):
-    """Each resists hardly at all until a third joins: one line search stops at one after the other.
-
-    With a damping of its own for each row there are 54 and 46 steps, without it 102 and 87.
-    """
+    """Each resists hardly at all until a third joins: Newton alone takes 102 and 87 steps."""
     X = np.random.default_rng(seed).standard_normal((3000, 5))
     a = sparrot.qot(X, n_neighbors=2)
     assert a.certificate.largest_error <= 1e-8
-    assert a.n_iter <= 75
+    assert a.n_iter <= 60
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_newton_goes_on_from_the_central_path(solver, monkeypatch):
+    X, followed = points("gaussian", 500)[:, :4], []
+    follow = CentralPath.follow
+
+    def watched(self, x, error, enough):
+        found = follow(self, x, error, enough)
+        followed.append((error(x), found[1], enough))
+        return found
+
+    monkeypatch.setattr(CentralPath, "follow", watched)
+    monkeypatch.setattr(FloorDual, "many_steps", 1)
+    a = sparrot.qot(X, n_neighbors=2, solver=solver)
+    assert_floor_optimal(a, half_squared(X), 2)
+    assert followed
+    for before, after, enough in followed:
+        assert after <= max(enough, before / 10)
+
+
+def test_the_central_path_leads_from_far_off_to_the_solution_with_ghosts():
+    """Also where ceilings are so low that ghosts have to take some of the mass."""
+    n, k, eps = 300, np.full(300, 2.0), 0.05
+    cost = make_cost(points("gaussian", n)[:, :3], "sqeuclidean")
+    problem = Problem(cost, QuadraticRegularizer(eps), floor=k)
+    others = ~np.eye(n, dtype=bool)
+    indptr, indices = np.arange(n + 1) * (n - 1), np.nonzero(others)[1].astype(np.int32)
+    support = Support(indptr, indices, cost.dense()[others])
+    ceiling, stiffness = np.full(n, 0.05), np.full(n, 40.0)
+    with Run() as run:
+        dual = SparseFloorDual(support, ceiling, stiffness, problem, np.zeros(n), run)
+        path = CentralPath(support, eps, k, ceiling, stiffness, run.threads)
+        x, error = path.follow(np.zeros((2, n)), lambda x: dual.error(dual.state(x)), 1e-5)
+        assert error == dual.error(dual.state(x)) <= 1e-5
+        assert (x[0] > ceiling).any()  # ghosts
+        assert (x[1] > 0).any()  # floors
 
 
 def test_a_point_beyond_all_others_is_an_error_and_no_warning_of_numpy(recwarn):

@@ -19,6 +19,7 @@ from sparrot.ot import (
     Problem,
     QuadraticRegularizer,
     TsallisRegularizer,
+    _sinkhorn,
 )
 from sparrot.ot._active_set import ActiveSet, EqualPoints, many_equal
 from sparrot.ot._floor import SparseFloorDual
@@ -424,6 +425,25 @@ def test_couples_do_not_make_entropic_transport_slow(monkeypatch):
 def test_entropic_plans_that_are_nearly_matchings_are_found_in_few_steps(eps):
     X = np.random.default_rng(0).standard_normal((500, 50))
     assert sparrot.eot(X, eps).n_iter <= 20
+
+
+def test_entropic_plans_of_points_of_many_scales_are_found_directly(monkeypatch):
+    solved, directly = [], _sinkhorn._solved
+    monkeypatch.setattr(_sinkhorn, "_solved", lambda *a: solved.append(1) or directly(*a))
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((300, 7)) * 10 ** rng.uniform(-2, 2, (300, 1))
+    a = sparrot.eot(X, perplexity=2.5)  # conjugate gradients alone take minutes
+    assert solved
+    assert a.check(X).marginal_error <= 1e-8
+    assert abs(a.perplexity / 2.5 - 1) < 0.01
+
+
+@pytest.mark.parametrize("trace", [1e-3, 1e-12, 0.0])
+def test_a_system_of_couples_is_solved_as_well_as_it_can_be(trace):
+    W = np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]]) + trace * (1 - np.eye(4))
+    sums, r = W.sum(axis=1), np.array([1e-3, 1e-3, -2e-3, -2e-3])
+    x = _sinkhorn._solved(W, sums, r)
+    assert sums * x + W @ x == pytest.approx(r, abs=1e-8)
 
 
 def test_kernels_of_any_size_are_projected_by_way_of_easier_ones():
