@@ -10,7 +10,7 @@ and `"sqeuclidean"` is half the squared distance, that of any other is the dista
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 from sparrot._validation import as_array, as_count
 from sparrot.affinity._estimator import validated
-from sparrot.cost import SMALL, Cost, costs_to, make_cost
+from sparrot.cost import SMALL, Cost, costs_to, make_cost, with_new
 from sparrot.engine import Run, Side, row_blocks
 from sparrot.errors import InvalidInputError, counted, literal
 from sparrot.ot import as_slice, compressed, list_hits
@@ -41,13 +41,25 @@ def nearest(
     In ascending order, the smaller index first among equals: it is the same for any number of
     threads, and the same as a full sort would give.
     """
-    every: IntArray = np.arange(cost.n, dtype=np.int32)
     tile = _nearest_of_few if cost.n <= SMALL else _nearest_of_some
-    right = Side(cost, every, every, values=(cost.shift, cost.margin(cost.shift)))
-    left = right if rows is None else right.part(rows)
+    every = _all_of(cost)
+    return _by_tiles(every if rows is None else every.part(rows), cost, k, run, tile)
+
+
+def _all_of(cost: Cost) -> Side:
+    every: IntArray = np.arange(cost.n, dtype=np.int32)
+    return Side(cost, every, every, values=(cost.shift, cost.margin(cost.shift)))
+
+
+def _by_tiles(
+    left: Side, cost: Cost, k: int, run: Run, tile: Callable[..., Any]
+) -> tuple[IntArray, FloatArray]:
+    """The k nearest of some rows among the points of a cost, and their costs."""
     size = max(_FEWEST_ROWS, _ENTRIES // cost.n)
-    _, parts = run.tiles(partial(tile, k=k), left, right, size, partial(_nearest_of_all, k=k))
-    indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
+    finish = partial(_nearest_of_all, k=k)
+    _, parts = run.tiles(partial(tile, k=k), left, _all_of(cost), size, finish)
+    none = np.zeros((0, k), np.int32), np.zeros((0, k))
+    indices, costs = (np.concatenate(part) for part in zip(none, *parts, strict=True))
     return indices, costs
 
 
@@ -238,11 +250,21 @@ def nearest_of_new(
     >>> nearest_of_new(np.array([[2.0]]), np.array([[0.0], [3.0], [9.0]]), 2, "euclidean")
     (array([[1, 0]], dtype=int32), array([[1., 2.]]))
     """
-    costs_of = costs_to(Y, cost_named(distance))
+    metric, rest = cost_named(distance), np.arange(len(X))
+    indices, costs = np.empty((len(X), k), np.int32), np.empty((len(X), k))
     with Run(n_jobs) as run:
-        blocks = row_blocks(len(X), len(Y))
-        parts = list(run.threads.map(lambda rows: _least(costs_of(X[rows]), k), blocks))
-    indices, costs = (np.concatenate(part) for part in zip(*parts, strict=True))
+        near = with_new(X, Y, metric) if len(Y) > SMALL else None
+        if near is not None:
+            rows, here, there = near
+            names = np.arange(here.n, dtype=np.int32)
+            left = Side(here, names, -1 - names, values=(here.shift, here.margin(here.shift)))
+            indices[rows], found = _by_tiles(left, there, k, run, _nearest_of_some)
+            costs[rows], rest = there.unit * found, np.delete(rest, rows)
+        if len(rest):
+            costs_of = costs_to(Y, metric)
+            blocks = [rest[rows] for rows in row_blocks(len(rest), len(Y))]
+            parts = list(run.threads.map(lambda rows: _least(costs_of(X[rows]), k), blocks))
+            indices[rest], costs[rest] = (np.concatenate(part) for part in zip(*parts, strict=True))
     return indices, distances_of(costs, distance)
 
 

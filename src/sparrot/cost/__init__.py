@@ -3,7 +3,13 @@
 from sparrot.cost._base import SMALL, Cost, Exponents
 from sparrot.cost._boxes import LEAF
 from sparrot.cost._matrix import MatrixCost
-from sparrot.cost._metrics import costs_to, distances_between, make_cost, require_tiles
+from sparrot.cost._metrics import (
+    costs_to,
+    distances_between,
+    make_cost,
+    require_tiles,
+    with_new,
+)
 from sparrot.cost._points import PointCost
 
 __all__ = [
@@ -17,4 +23,5 @@ __all__ = [
     "distances_between",
     "make_cost",
     "require_tiles",
+    "with_new",
 ]

@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import distance_metrics
 from sklearn.preprocessing import normalize
 
-from sparrot._types import FloatArray, PointArray
+from sparrot._types import FloatArray, IntArray, PointArray
 from sparrot.cost._base import Cost
 from sparrot.cost._blocks import BlockedPoints
 from sparrot.cost._matrix import MatrixCost
@@ -125,6 +125,25 @@ def costs_to(
         known = _METRICS[metric]
         return ((shifted and known.shifted) or known.costs_to)(Y)
     return lambda X: distances_between(X, Y, metric)
+
+
+def with_new(
+    X: PointArray, Y: PointArray, metric: str
+) -> tuple[IntArray, PointCost, PointCost] | None:
+    """Costs of new points X and of points Y, for tiles of the ones against the others.
+
+    First come the places in X of the points that the first cost is of: others are too far off for
+    products in float32. None where the metric has no such cost, or all points Y are equal.
+    """
+    if metric not in _METRICS:
+        return None
+    try:
+        there = make_cost(Y, metric)
+    except InvalidInputError:
+        return None
+    assert isinstance(there, PointCost)
+    rows, here = there.of_new(_unit_rows(X) if metric == "cosine" else X)
+    return rows, here, there
 
 
 def _unless_equal(X: PointArray | Rows) -> float:

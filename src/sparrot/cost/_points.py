@@ -34,6 +34,7 @@ from sparrot.engine import ALIGNED
 
 _CANCELLED = 1e-4  # costs below this share of h_i + h_j lose too many digits in a product
 _FAR = 1e8  # times the largest half squared distance from the center: a far point's squared one
+_OUT_OF_REACH = 1e3  # the same: products with a point as far off are no filter
 _PRECISE = 1e-10  # rounding of an exponent, far below the tolerance of a row sum
 _DIGITS = 0.01  # share of a ceiling that products may err by; else centers of clusters are tried,
 _TIGHT = 2.0**-8  # where half squared distances from these are that share of the largest
@@ -86,6 +87,18 @@ class PointCost(Cost):
         part._hold(X, shift, known)
         part._of_many = of_many or part._of_many
         return part
+
+    def of_new(self, X: PointArray) -> tuple[IntArray, Self]:
+        """The places of new points that are not far off, and their cost, about the same center.
+
+        Of their own directions nothing is known: they are for products with these points.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # which far points do
+            shift = squares_about(self._center, X) / (2 * self._scale)
+        near = np.flatnonzero(shift <= _OUT_OF_REACH * self.shift.max())
+        nothing = Directions((np.empty((X.shape[1], 0)), np.empty(0)), None)
+        cost = self.part_of(X[near], shift[near], self._center, self.unit, nothing, self._of_many)
+        return near, cost
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel without what can be computed again."""

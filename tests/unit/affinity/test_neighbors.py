@@ -52,6 +52,35 @@ def test_equals_come_in_the_order_of_their_indices():
     assert nearest_of_new(X, Y[:1], 1, "sqeuclidean")[0].tolist() == [[0]] * 40
 
 
+@pytest.mark.parametrize(
+    ("name", "distance"), [*((name, "euclidean") for name in CLOUDS), ("gaussian", "cosine")]
+)
+def test_neighbors_of_new_points_near_and_far_are_those_of_a_full_sort(name, distance):
+    Y = points(name, 1700)
+    rng = np.random.default_rng(0)
+    X = Y[rng.permutation(len(Y))[:60]] + Y.std() * rng.standard_normal((60, Y.shape[1]))
+    X[:20] = Y[:20]  # old ones
+    X[-20:] *= 10.0 ** rng.uniform(1, 30, (20, 1))  # far ones
+    indices, distances = nearest_of_new(X, Y, 7, distance, n_jobs=2)
+    D = cdist(X, Y, distance)
+    rounding = 1e-12 * D.max(axis=1, keepdims=True)
+    assert (np.abs(np.take_along_axis(D, indices, axis=1) - distances) <= rounding).all()
+    assert (np.abs(np.sort(D, axis=1)[:, :7] - distances) <= rounding).all()
+    assert (np.diff(distances, axis=1) >= 0).all()
+    again = nearest_of_new(X, Y, 7, distance, n_jobs=1)
+    assert np.array_equal(again[0], indices)
+    assert np.array_equal(again[1], distances)
+
+
+def test_equals_among_many_come_in_the_order_of_their_indices():
+    rng = np.random.default_rng(0)
+    Y, X = (rng.integers(0, 6, (n, 3)).astype(float) for n in (2000, 40))
+    indices, distances = nearest_of_new(X, Y, 11, "sqeuclidean")
+    D = cdist(X, Y, "sqeuclidean")
+    assert np.array_equal(indices, np.argsort(D, axis=1, kind="stable")[:, :11])
+    np.testing.assert_allclose(distances, np.sort(D, axis=1)[:, :11], rtol=1e-12)
+
+
 @pytest.mark.parametrize("mode", ["distance", "connectivity"])
 def test_transform_changes_nothing(mode):
     frame = pd.DataFrame(points("gaussian", 50)[:, :5], columns=list("abcde"))
