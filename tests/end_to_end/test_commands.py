@@ -271,7 +271,7 @@ def test_labels_color_figures_and_are_no_part_of_the_points(tmp_path, capsys, mo
     facts = told(capsys, "embed", source, "--label", "kind", *figure)
     assert facts["warnings"] == []
     assert [text.get_text() for text in drawn[0].get_legend().get_texts()] == ["a", "b", "c"]
-    assert drawn[0].get_xlabel() == "eigenvector 1"
+    assert drawn[0].get_xlabel() == "eigenmap coordinate 1"
     told(capsys, "embed", source, "--method", "diffusion", *figure)
     assert drawn[1].get_ylabel() == "diffusion component 2"
     assert drawn[1].get_legend() is None

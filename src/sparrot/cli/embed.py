@@ -58,7 +58,7 @@ def run(options: Namespace, session: Session) -> None:
         source = read_affinity(options, session)
     session.stage("eigenvectors")
     Y = model.fit_transform(source.affinity)
-    name = {"eigenmaps": "eigenvector", "diffusion": "diffusion component"}[options.method]
+    name = {"eigenmaps": "eigenmap coordinate", "diffusion": "diffusion component"}[options.method]
     table = coordinates(Y, options.method)
     labels, label = source.labels, options.label
     if labels is None and options.components == "each" and model.component_labels_.any():
