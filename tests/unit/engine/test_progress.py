@@ -14,6 +14,12 @@ from sparrot.errors import InvalidInputError
 AT_ONCE = 1e-9  # seconds before the first drawing
 
 
+@pytest.fixture(autouse=True)
+def _bars_of_ten_signs(monkeypatch):
+    """What is no terminal has no width, unless a shell or readline left one in the environment."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def appears(stream, text):
     """Whether a text is drawn within a few seconds."""
     end = time.monotonic() + 10
