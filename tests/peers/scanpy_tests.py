@@ -75,7 +75,7 @@ def main(checkout: Path, *options: str) -> int:
         (Path(folder) / "testing").symlink_to(Path("src/testing").resolve())
         sys.path.insert(0, folder)
         files = [f"tests/test_{name}.py" for name in FILES]
-        quiet = ["-q", "-rxXfE", "-o", f"cache_dir={folder}/cache"]
+        quiet = ["-q", "-rsxXfE", "-o", f"cache_dir={folder}/cache"]
         quiet += [f"-Wignore:The '{name}' option is deprecated" for name in _NOT_OURS]
         return pytest.main([*files, *quiet, *options], [OurGraphs()])
 
