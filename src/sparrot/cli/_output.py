@@ -257,5 +257,5 @@ def _save_figure(axes: Any, path: Path) -> None:
     """Save the figure that some Axes are in."""
     figure, drawn = np.ravel(axes)[0].figure, BytesIO()
     figure.savefig(drawn, dpi=150, format=ending(path)[1:])  # matplotlib stumbles over a full disk
-    path.write_bytes(drawn.getbuffer())
+    path.write_bytes(drawn.getvalue())
     load_extra("matplotlib.pyplot", "plot").close(figure)
