@@ -4,8 +4,9 @@ Runs are those of `benchmarks/cluster.py` on branches, with two workers of one t
 power laws in n, by least squares of logarithms: seconds of CPU of the workers (passes over pairs
 that boxes leave), those of the client (Newton, supports, the result; the scheduler is in the same
 process), bytes that are sent, peak memory of the client. Tasks are c B + d B^2 for B blocks. What a
-task costs the client and the scheduler is measured on tasks that do nothing. The last size is not
-fitted: it is compared with what the others predict.
+task costs the client and the scheduler is measured on tasks that do nothing; what one of a product
+of Newton costs, where pairs are on workers, on tasks that return the numbers of a block. The last
+size is not fitted: it is compared with what the others predict.
 
     python benchmarks/cluster_model.py                        # fit up to 400,000, check at 800,000
     python benchmarks/cluster_model.py --sizes 80000,160000,320000
@@ -25,25 +26,29 @@ from _measure import in_own_process
 from cluster import by_workers, cpu_seconds, shown
 
 from sparrot.engine import Run
-from sparrot.engine._dask import Rows
+from sparrot.engine._dask import _LARGEST, Rows
 
 D = 50  # coordinates, in float32
 CORES = 16  # of a machine
 NETWORK = 1.25e9  # bytes a second that a machine receives: 10 Gbit
 POWER_LAWS = ("CPU of workers", "CPU of client", "sent MB", "client MB")
-EMPTY = 2000  # tasks
+EMPTY = 1000  # tasks
 
 
 @dataclass(frozen=True)
 class Model:
-    """Fitted numbers: exponents and factors of power laws, those of tasks, seconds of a task."""
+    """Fitted numbers: exponents and factors of power laws, those of tasks, seconds of a task.
+
+    `each` are those of a task that does nothing, `carried` those of one with numbers of a block.
+    """
 
     laws: dict[str, tuple[float, float]]
     tasks: np.ndarray
     each: float
+    carried: float
 
     @classmethod
-    def of(cls, runs: dict[int, dict], each: float) -> Model:
+    def of(cls, runs: dict[int, dict], each: float, carried: float) -> Model:
         n = np.array(list(runs))
         laws = {
             name: tuple(np.polyfit(np.log(n), np.log([run[name] for run in runs.values()]), 1))
@@ -52,7 +57,7 @@ class Model:
         B = np.array([blocks(size) for size in n])
         tasks = np.array([run["tasks"] for run in runs.values()])
         fitted = np.linalg.lstsq(np.column_stack([B, B**2]), tasks, rcond=None)[0]
-        return cls(laws, np.maximum(fitted, 0), each)
+        return cls(laws, np.maximum(fitted, 0), each, carried)
 
     def __call__(self, name: str, n: float) -> float:
         if name == "tasks":
@@ -91,15 +96,16 @@ def measured(n: int, runs: Path | None = None) -> dict:
     return found
 
 
-def seconds_of_a_task() -> float:
-    """CPU of the client and the scheduler, for a task that does nothing."""
+def seconds_of_a_task(n_numbers: int) -> float:
+    """CPU of the client and the scheduler, for a task that returns so many numbers as they are."""
     with (
         distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster, direct_to_workers=True) as client,
         Run(1, engine=client) as run,
     ):
+        tasks = [(np.full(n_numbers, k),) for k in range(EMPTY)]
         start = cpu_seconds()
-        for _ in run._cluster.each("nothing", abs, [(k,) for k in range(EMPTY)]):
+        for _ in run._cluster.each("nothing", np.asarray, tasks):
             pass
         return (cpu_seconds() - start) / EMPTY
 
@@ -110,12 +116,15 @@ def main() -> None:
     parser.add_argument("--runs", type=Path)
     options = parser.parse_args()
     *fitted, checked = map(int, options.sizes.split(","))
-    each = in_own_process(seconds_of_a_task)
-    model = Model.of({n: measured(n, options.runs) for n in fitted}, each)
+    each, carried = (in_own_process(seconds_of_a_task, n) for n in (0, _LARGEST))
+    model = Model.of({n: measured(n, options.runs) for n in fitted}, each, carried)
     for name, (power, _) in model.laws.items():
         print(f"{name}: like n^{power:.2f}")
     c, d = model.tasks
-    print(f"tasks: {c:.1f} B + {d:.2f} B^2, {1e3 * each:.1f} ms of the client and scheduler each")
+    print(
+        f"tasks: {c:.1f} B + {d:.2f} B^2, {1e3 * each:.1f} ms of the client and scheduler each, "
+        f"{1e3 * carried:.1f} ms with {_LARGEST:,} numbers there and back"
+    )
     run = measured(checked, options.runs)
     print(f"at {checked:,}, not fitted: predicted, and measured")
     for name in (*POWER_LAWS, "tasks"):
@@ -124,7 +133,8 @@ def main() -> None:
         print(
             f"{n:.0e} points: {model('CPU of workers', n) / 3600:,.0f} hours of a core on workers, "
             f"{model('client MB', n) / 1e3:,.0f} GB of the client, {blocks(n):,} blocks, "
-            f"{model('tasks', n):,.0f} tasks, {model('sent MB', n) / 1e3:,.0f} GB sent by two"
+            f"{model('tasks', n):,.0f} tasks, {model('sent MB', n) / 1e3:,.0f} GB sent by two, "
+            f"{blocks(n) * model.carried:.1f} s a product"
         )
         for machines in (16, 64):
             hours = ", ".join(f"{who} {h:,.1f}" for who, h in model.hours(n, machines).items())

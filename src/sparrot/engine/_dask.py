@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -53,9 +53,11 @@ _SMALLEST, _LARGEST = 4 * ALIGNED, 16 * ALIGNED  # rows of a block,
 _BLOCK_BYTES = 32e6  # and bytes, unless they are so few rows that sums are made of
 _COPIES = 8  # of a block that a tile may need, all that is computed of it counted
 _PROCESS = 3e8  # bytes of a worker without any points: the interpreter and its packages
+_USABLE = 0.8  # of the memory of a worker: where more is in use, Dask starts no task there
 _AHEAD = 4  # tasks in flight for each thread of a worker
 _LITTLE = 1e6  # bytes that may go with tasks, rather than by a task of their own
-_LOOK_AGAIN = 1.0  # seconds until threads are counted anew
+_LOOK_AGAIN = 1.0  # seconds until threads are counted anew,
+_PATIENCE, _LOOKS = 10.0, 3  # and how often, after so many, no worker may be able to start a task
 _LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 Result = TypeVar("Result")
 
@@ -261,6 +263,7 @@ class Cluster:
         return self._gather([future])[0]
 
     def _gather(self, futures: list[Any]) -> list[Any]:
+        self._wait(futures)
         with in_one_sentence():
             found: list[Any] = self._client.gather(futures)
         return found
@@ -299,15 +302,29 @@ class Cluster:
 
     def _done(self, futures: list[Any]) -> list[Any]:
         """Tasks that are done; raises what one of them raised."""
-        with in_one_sentence():
-            load_extra("distributed", "dask").wait(futures)
+        self._wait(futures)
         self._gather([future for future in futures if future.status != "finished"])
         return futures
 
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait until they are done; raise where no worker has the memory to begin with any."""
+        stuck = 0
+        while not all(future.done() for future in futures):
+            with in_one_sentence(), suppress(TimeoutError):
+                load_extra("distributed", "dask").wait(futures, timeout=_PATIENCE)
+                return
+            workers = self._workers().values()
+            stuck = stuck + 1 if workers and all(map(_is_stuck, workers)) else 0
+            if stuck == _LOOKS:
+                raise NotEnoughMemoryError(
+                    "the memory of all workers is full, and Dask has paused them",
+                    remedy=["give the workers more memory", "give them fewer threads"],
+                )
+
     def memory(self) -> float:
         """Bytes that all workers may take together, infinite where they have no limit."""
-        workers = self._workers().values()
-        return sum(float(worker["memory_limit"] or np.inf) - _PROCESS for worker in workers)
+        limits = [float(worker["memory_limit"] or np.inf) for worker in self._workers().values()]
+        return sum(_USABLE * limit - _PROCESS for limit in limits)
 
     def _workers(self) -> dict[str, Any]:
         """What the scheduler knows of each worker; of all, whatever the version of Dask."""
@@ -328,10 +345,11 @@ class Cluster:
         tile = _COPIES * rows.block * rows.shape[1] * 8.0
         for address, worker in self._workers().items():
             limit, total = worker["memory_limit"], tile * worker["nthreads"] + _PROCESS
-            if limit and total > limit:
+            if limit and total > _USABLE * limit:
                 raise NotEnoughMemoryError(
                     f"tiles of {rows.block} x {rows.shape[1]} points need about {total / 1e9:.2g} "
-                    f"GB on the worker {address}, and its limit is {limit / 1e9:.2g} GB",
+                    f"GB on the worker {address}, and of its {limit / 1e9:.2g} GB Dask uses "
+                    f"{100 * _USABLE:.0f} %",
                     remedy=["give the workers more memory", "give them fewer threads"],
                 )
 
@@ -623,11 +641,19 @@ class ChunkRows(Rows):
     def take(self, index: IntArray) -> ChunkRows:
         """Some rows, which go from worker to worker."""
         taken = ChunkRows(self.cluster, [], (len(index), self.shape[1]), self.dtype)
-        for cut in taken.cuts():
-            places, tasks = self._pieces(index[cut])
-            picked = self.cluster.submit_all("pick", _pick, tasks)
-            taken._futures.append(self.cluster.submit("block", _assemble, places, picked))
+
+        def start(cuts: list[slice]) -> list[Any]:
+            return [self._taken(index[cut]) for cut in cuts]
+
+        each = 1 + len(self._futures)
+        taken._futures.extend(self.cluster.ordered(start, taken.cuts(), each, kept=True))
         return taken
+
+    def _taken(self, index: IntArray) -> Any:
+        """The task that makes a block of some rows, picked from the blocks that have them."""
+        places, tasks = self._pieces(index)
+        picked = self.cluster.submit_all("pick", _pick, tasks)
+        return self.cluster.submit("block", _assemble, places, picked)
 
     def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
         """By tasks of a block each."""
@@ -752,6 +778,12 @@ def _aligned(n_bytes: float, p: int) -> int:
 def _is_held(cost: Any) -> bool:
     """Whether a cost is in blocks on the workers."""
     return hasattr(cost, "blocks")
+
+
+def _is_stuck(worker: dict[str, Any]) -> bool:
+    """Whether a worker is paused and runs no task that may free memory."""
+    running: int = worker["metrics"].get("task_counts", {}).get("executing", 0)
+    return worker["status"] == "paused" and not running
 
 
 def _name_of(function: Any) -> str:

@@ -501,15 +501,35 @@ def test_an_interruption_leaves_the_cluster_free(X, by_threads, client):
     assert same(sparrot.qot(X, 0.01, engine=client), by_threads)
 
 
-def test_too_little_memory_is_said_before_anything_is_sent():
+@pytest.mark.parametrize("limit", ["100MB", "650MB"])  # tiles need 560 MB, and 700 have that much
+def test_too_little_memory_is_said_before_anything_is_sent(limit):
     with (
         distributed.LocalCluster(
-            n_workers=1, processes=False, dashboard_address=None, memory_limit="100MB"
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+            memory_limit=limit,
         ) as small,
         distributed.Client(small) as client,
-        pytest.raises(NotEnoughMemoryError, match=r"on the worker .* its limit is 0\.1 GB"),
+        pytest.raises(NotEnoughMemoryError, match=r"0\.56 GB on the worker .* Dask uses 80 %"),
     ):
         sparrot.qot(np.zeros((5000, 1000)), engine=client)
+
+
+def test_workers_whose_memory_is_full_end_the_call(X, monkeypatch):
+    """As a worker that holds what is not ours: it is in this process, and paused for its memory."""
+    monkeypatch.setattr(_dask, "_PATIENCE", 0.3)
+    pauses = {"target": False, "spill": False, "pause": 0.01, "monitor-interval": "50ms"}
+    with (
+        dask.config.set({f"distributed.worker.memory.{k}": value for k, value in pauses.items()}),
+        distributed.LocalCluster(
+            n_workers=1, processes=False, dashboard_address=None, memory_limit="4GB"
+        ) as full,
+        distributed.Client(full) as client,
+        pytest.raises(NotEnoughMemoryError, match="memory of all workers is full"),
+    ):
+        sparrot.qot(X, 0.01, engine=client)
 
 
 def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
