@@ -260,6 +260,7 @@ def end_process(number: int, frame: FrameType | None, options: Namespace | None)
     code = 128 + number
     for child in _loaded("multiprocessing", "active_children")() or ():
         child.terminate()
+    _loaded("multiprocessing.util", "_run_finalizers")()  # or semaphores are left, with a warning
     _loaded("sparrot._files", "remove_open_files")()
     text = _ENDED[code] + _saved(options)
     lines = [f"sparrot: {text}\n"]

@@ -33,6 +33,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
+from logging import CRITICAL, getLogger
 from mmap import mmap
 from pathlib import Path
 from sys import getsizeof
@@ -486,14 +487,12 @@ class ArrayRows(Rows):
 
     def __getitem__(self, index: Any) -> PointArray:
         """Some rows."""
-        rows: PointArray = self._X[index if self._index is None else self._index[index]]
+        rows: PointArray = self._X[_among(self._index, index)]
         return rows
 
     def take(self, index: IntArray) -> ArrayRows:
         """Some rows."""
-        return ArrayRows(
-            self.cluster, self._X, index if self._index is None else self._index[index]
-        )
+        return ArrayRows(self.cluster, self._X, _among(self._index, index))
 
     def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
         """By the threads of the client, which has the rows."""
@@ -557,9 +556,8 @@ class FileRows(Rows):
 
     def take(self, index: IntArray) -> FileRows:
         """Some rows."""
-        return FileRows(
-            self.cluster, self._path, self.shape, self.dtype, self._places(index), self._change
-        )
+        places = _among(self._index, index)
+        return FileRows(self.cluster, self._path, self.shape, self.dtype, places, self._change)
 
     def each(self, name: str, function: Callable[..., Any], *vectors: Any) -> list[Any]:
         """By tasks of a block each."""
@@ -574,11 +572,7 @@ class FileRows(Rows):
         return self.cluster.submit(name, _read_and, *self._read(function, rows), *more)
 
     def _read(self, function: Any, rows: Any) -> tuple[Any, ...]:
-        return function, self._path, self._change, self._places(rows)
-
-    def _places(self, index: Any) -> Any:
-        """Places in the file."""
-        return index if self._index is None else self._index[index]
+        return function, self._path, self._change, _among(self._index, rows)
 
     def mapped(self, function: Callable[[PointArray], PointArray]) -> FileRows:
         """Changed by the workers, as they read."""
@@ -716,7 +710,10 @@ def as_client(client: Any) -> Any:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of `local:N`, N processes of this machine."""
+    """A client of the scheduler at an address, or of `local:N`, N processes of this machine.
+
+    For a command, which tells by itself what ends it: Dask logs nothing less than a disaster.
+    """
     if address is None:
         yield None
         return
@@ -731,13 +728,19 @@ def connected(address: str | None) -> Iterator[Any]:
             value=address,
             remedy="take local:2 for two processes of this machine",
         )
+    for name in ("distributed", "distributed.client"):
+        getLogger(name).setLevel(CRITICAL)
     with ExitStack() as opened:
         with in_one_sentence():
             cluster = address
             if local:
                 cluster = opened.enter_context(
                     distributed.LocalCluster(
-                        n_workers=int(number), threads_per_worker=1, dashboard_address=None
+                        n_workers=int(number),
+                        threads_per_worker=1,
+                        silence_logs=CRITICAL,
+                        dashboard_address=None,
+                        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any free port
                     )
                 )
             client = opened.enter_context(distributed.Client(cluster))
@@ -764,8 +767,11 @@ def in_one_sentence() -> Iterator[None]:
                 value=error.filename,
                 remedy="put it where all workers can read it",
             ) from error
+        why = " ".join(str(error).split()) or type(error).__name__
+        if "scheduler-connection-lost" in why:  # which Dask says of every task
+            why = "the connection to the scheduler is lost"
         raise ClusterError(
-            f"the cluster is gone ({' '.join(str(error).split()) or type(error).__name__})",
+            f"the cluster is gone ({why})",
             remedy=["start it again", "with {checkpoint} a later call goes on from here"],
         ) from error
 
@@ -773,6 +779,11 @@ def in_one_sentence() -> Iterator[None]:
 def _aligned(n_bytes: float, p: int) -> int:
     """Rows of so many bytes in all, but no fewer than sums are made of."""
     return ALIGNED * max(1, int(n_bytes / (8 * p * ALIGNED)))
+
+
+def _among(places: IntArray | None, index: Any) -> Any:
+    """Where some of the rows are that have these places, or each its own if None."""
+    return index if places is None else places[index]
 
 
 def _is_held(cost: Any) -> bool:

@@ -1,6 +1,7 @@
 """The exact graph on a Dask cluster of real processes: the bits of threads, come what may."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -560,15 +561,35 @@ def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
     assert abs(found.matrix - by_threads.matrix).max() < 1e-7
 
 
-def test_the_command_line_starts_a_cluster_of_its_own(tmp_path):
+@pytest.fixture(name="line")
+def command_line(tmp_path):
+    """A command with a cluster of its own, and points that are too many for the client."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((4200, 3)) @ rng.standard_normal((3, 1000))  # too many for the client
+    X = rng.standard_normal((4200, 3)) @ rng.standard_normal((3, 1000))
     np.save(tmp_path / "points.npy", X)
-    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--eps", "0.01"]
-    line += ["--min-neighbors", "0", "--dask", "local:1", "-o", "out.npz"]
+    line = [sys.executable, "-m", "sparrot", "affinity", "points.npy", "--min-neighbors", "0"]
+    return [*line, "--dask", "local:1", "-o", "out.npz"]
+
+
+def test_the_command_line_starts_a_cluster_of_its_own(line, tmp_path):
+    line += ["--eps", "0.01"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert same(sparrot.load(tmp_path / "out.npz"), sparrot.qot(X, 0.01))
+    expected = sparrot.qot(np.load(tmp_path / "points.npy"), 0.01)
+    assert same(sparrot.load(tmp_path / "out.npz"), expected)
+
+
+@pytest.mark.posix
+def test_ctrl_c_on_the_command_line_is_one_sentence_of_all_processes(line, tmp_path):
+    line += ["--perplexity", "15", "--checkpoint", "checkpoint"]
+    pipe = subprocess.PIPE
+    begun = subprocess.Popen(line, cwd=tmp_path, stderr=pipe, text=True, start_new_session=True)
+    while begun.poll() is None and not (tmp_path / "checkpoint").exists():
+        time.sleep(0.05)
+    os.killpg(begun.pid, signal.SIGINT)
+    _, said = begun.communicate(timeout=60)
+    assert begun.returncode == 130, said
+    assert re.fullmatch(r"sparrot: interrupted; .* goes on from it\n", said)
 
 
 @pytest.mark.parametrize(
