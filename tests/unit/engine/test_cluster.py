@@ -561,6 +561,29 @@ def test_a_lost_cluster_is_one_sentence_and_the_checkpoint_serves_another(
     assert abs(found.matrix - by_threads.matrix).max() < 1e-7
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a certificate")
+def test_a_client_with_tls_is_passed_through(X, by_threads, tmp_path):
+    cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run([*make, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    files = {f"tls_{role}_cert": cert for role in ("client", "scheduler", "worker")}
+    files |= {name.replace("cert", "key"): key for name in files}
+    security = distributed.Security(tls_ca_file=cert, require_encryption=True, **files)
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tls://",
+            security=security,
+            dashboard_address=None,
+        ) as closed,
+        distributed.Client(closed, security=security) as client,
+    ):
+        assert all(address.startswith("tls://") for address in client.nthreads())
+        assert same(sparrot.qot(X, 0.01, engine=client), by_threads)
+
+
 @pytest.fixture(name="line")
 def command_line(tmp_path):
     """A command with a cluster of its own, and points that are too many for the client."""
