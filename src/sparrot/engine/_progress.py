@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from threading import Event, RLock, Thread
 from typing import Any, TextIO
 
@@ -167,9 +168,7 @@ class ProgressBar:
     def _new_bar(self) -> Any:
         if self._file is None and not (sys.stderr.isatty() or "ipykernel" in sys.modules):
             return _Lines(self._delay)
-        from tqdm.auto import tqdm
-
-        return tqdm(
+        return _kind_of_bar()(
             total=1.0,  # the part of a stage, for stages differ in their totals
             file=self._file,
             leave=False,
@@ -203,6 +202,18 @@ class ProgressBar:
                 self._bar.n = self._bar.n if failed else self._bar.total
                 self._bar.close()
             self._bar, self._drawn = None, False
+
+
+@cache
+def _kind_of_bar() -> Any:
+    """A bar of tqdm with a lock for threads.
+
+    Its own lock is for processes too, and needs one more of these from Python 3.14 on, which
+    complains of the lock where a program is interrupted.
+    """
+    from tqdm.auto import tqdm
+
+    return type("Bar", (tqdm,), {"_lock": RLock()})
 
 
 class _Lines:

@@ -257,3 +257,14 @@ def test_tqdm_is_loaded_with_the_first_drawing_only():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_bar_needs_no_lock_of_processes():
+    code = (
+        "import io; from sparrot.engine import Progress, ProgressBar\n"
+        "with ProgressBar(file=io.StringIO()) as bar: bar(Progress('newton', 9, 1))\n"
+        "from tqdm.std import TqdmDefaultWriteLock\n"
+        "print(hasattr(TqdmDefaultWriteLock, 'mp_lock'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
