@@ -177,7 +177,10 @@ def test_umap_and_ingest_read_the_graph(pytestconfig):
     if int(pynndescent.__version__.split(".")[1]) > 5:
         pytest.skip("sc.tl.ingest of scanpy 1.11 fails with pynndescent 0.6 and newer")
     pages = [block for section in COMPILED for block in blocks(section)]
-    ours = ["error", "ignore:n_jobs value"]  # umap-learn 0.5.5 says that to scanpy
-    warnings = [*ours, *(pytestconfig.getoption("pythonwarnings") or [])]
+    others = [
+        "ignore:n_jobs value",  # umap-learn 0.5.5 says that to scanpy
+        "ignore:The 'future.infer_string' option",  # pandas 3.1 says that to anndata 0.13
+    ]
+    warnings = ["error", *others, *(pytestconfig.getoption("pythonwarnings") or [])]
     options = [f"-W{warning}" for warning in warnings]
     run_alone("\n".join([UNCOMPILED, *pages]), *options, NUMBA_DISABLE_JIT="1")
