@@ -13,7 +13,7 @@ import logging
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import njit, types
 from numba.core import cgutils, event
 from numba.extending import intrinsic
@@ -22,6 +22,10 @@ LOG = logging.getLogger(__name__)
 Array = Any  # numba infers the types; annotations here would only repeat the docstrings
 
 _CHUNK = 64  # columns tested at once by the vector unit
+_HOST = binding.get_host_cpu_features()
+_LANES = 16 if _HOST.get("avx512f") else 8 if _HOST.get("avx2") else 4  # of a vector of float32
+GROUP = 4 if _LANES == 8 else 8  # rows whose products with a panel fit in the registers
+PANEL = 2 * _LANES  # columns that are multiplied at once
 
 
 class _FirstUse(event.Listener):
@@ -81,6 +85,168 @@ def find_hits(G: Array, b: Array, t: Array, rows: Array, columns: Array) -> int:
                         rows[count] = i
                         columns[count] = j
                     count += 1
+    return count
+
+
+def _write_group(
+    typing: Any, place: Any, A: Any, rows: Any, t: Any, panels: Any, found: Any
+) -> Any:
+    """Multiply a group of rows with a panel of columns; tell which entries are above `t` of a row.
+
+    `place` is (first row, number of rows, panel, number of coordinates). A panel has the numbers
+    that are added to the products of its columns, then each coordinate of all of them. The entries
+    of each row go to `found` as bits; returned are those of any row. All sums are in registers.
+    """
+    kinds = types.float32, types.int32, types.float32, types.float32, types.int64
+    dimensions = 2, 1, 1, 1, 1
+    expected = [types.Array(kind, d, "C") for kind, d in zip(kinds, dimensions, strict=True)]
+    if [array.copy(readonly=False) for array in (A, rows, t, panels, found)] != expected:
+        raise TypeError("needs numbers and indices of 32 bits, and bits of 64, in C order")
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first, n_rows, panel, size = cgutils.unpack_tuple(builder, arguments[0], 4)
+        a_of, rows_of, t_of, panel_of, found_of = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
+        )
+        short, long = ir.IntType(32), ir.IntType(64)
+        vector = ir.VectorType(ir.FloatType(), _LANES)
+        nothing, lanes = ir.Constant(vector, ir.Undefined), ir.VectorType(short, _LANES)
+
+        def whole(number: int) -> Any:
+            return ir.Constant(long, number)
+
+        def each(number: Any) -> Any:
+            alone = builder.insert_element(nothing, number, ir.Constant(short, 0))
+            return builder.shuffle_vector(alone, nothing, ir.Constant(lanes, [0] * _LANES))
+
+        def of_panel(k: Any) -> list[Any]:
+            start = builder.gep(panel_start, [builder.mul(k, whole(PANEL))])
+            places = (builder.gep(start, [whole(lane)]) for lane in range(0, PANEL, _LANES))
+            return [
+                builder.load(builder.bitcast(place, vector.as_pointer()), align=4)
+                for place in places
+            ]
+
+        panel_size = builder.mul(builder.add(size, whole(1)), whole(PANEL))
+        panel_start = builder.gep(panel_of, [builder.mul(panel, panel_size)])
+        last = builder.sub(n_rows, whole(1))
+        places = [builder.add(first, whole(r)) for r in range(GROUP)]
+        places = [builder.select(builder.icmp_signed("<", i, last), i, last) for i in places]
+        own = [builder.zext(builder.load(builder.gep(rows_of, [i])), long) for i in places]
+        row_starts = [builder.gep(a_of, [builder.mul(i, size)]) for i in own]
+        start, before = of_panel(whole(0)), builder.block
+        loop, after = (builder.append_basic_block(name) for name in ("coordinates", "bits"))
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        k = builder.phi(long)
+        sums = [[builder.phi(vector) for _ in start] for _ in row_starts]
+        next_k = builder.add(k, whole(1))
+        columns, totals = of_panel(next_k), []
+        for row, sums_of_row in zip(row_starts, sums, strict=True):
+            a = each(builder.load(builder.gep(row, [k])))
+            products = [builder.fmul(a, column, flags=("contract",)) for column in columns]
+            totals.append(
+                [
+                    builder.fadd(old, product, flags=("contract",))
+                    for old, product in zip(sums_of_row, products, strict=True)
+                ]
+            )
+        for phi, initial, following in [(k, whole(0), next_k)] + [
+            (sums[r][v], start[v], totals[r][v]) for r in range(GROUP) for v in range(len(start))
+        ]:
+            phi.add_incoming(initial, before)
+            phi.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_signed("<", next_k, size), loop, after)
+        builder.position_at_end(after)
+        any_row = whole(0)
+        for r, i in enumerate(places):
+            limit, bits = each(builder.load(builder.gep(t_of, [i]))), whole(0)
+            for v, total in enumerate(totals[r]):
+                above = builder.fcmp_ordered(">", total, limit)
+                some = builder.zext(builder.bitcast(above, ir.IntType(_LANES)), long)
+                bits = builder.or_(bits, builder.shl(some, whole(v * _LANES)))
+            builder.store(bits, builder.gep(found_of, [whole(r)]))
+            any_row = builder.or_(any_row, bits)
+        return any_row
+
+    return types.int64(place, A, rows, t, panels, found), codegen
+
+
+def _write_lowest(typing: Any, bits: Any) -> Any:
+    """The place of the lowest bit that is set."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), codegen
+
+
+_group_above: Array = intrinsic(_write_group)
+_lowest: Array = intrinsic(_write_lowest)
+
+
+@njit(nogil=True, cache=True)
+def list_above(
+    A: Array,
+    rows: Array,
+    t: Array,
+    B: Array,
+    columns: Array,
+    b: Array,
+    panels: Array,
+    found: Array,
+    out_i: Array,
+    out_j: Array,
+) -> int:
+    """List the places i, j with `A[rows[i]] . B[columns[j]] + b[j] > t[i]`, in float32.
+
+    The columns of a row are listed in ascending order. Returns the number of entries; where it is
+    more than the lists can take, the rest is not written. `panels` has room for B, b and one more
+    panel, `found` for the bits of a group of rows.
+    """
+    size, room = A.shape[1], len(out_i)
+    n_panels = (len(columns) + PANEL - 1) // PANEL
+    for j in range(n_panels * PANEL):
+        place = j // PANEL * PANEL * (size + 1) + j % PANEL
+        panels[place] = b[j] if j < len(columns) else -np.inf
+        y = B[columns[min(j, len(columns) - 1)]]
+        for k in range(size):
+            place += PANEL
+            panels[place] = y[k]
+    count = 0
+    for i in range(0, len(rows), GROUP):
+        for panel in range(n_panels):
+            if _group_above((i, len(rows), panel, size), A, rows, t, panels, found) == 0:
+                continue
+            for r in range(min(GROUP, len(rows) - i)):
+                bits = found[r]
+                while bits != 0:
+                    if count < room:
+                        out_i[count] = i + r
+                        out_j[count] = panel * PANEL + _lowest(bits)
+                    count += 1
+                    bits &= bits - 1
+    return count
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def keep_above(
+    A: Array, rows: Array, t: Array, B: Array, columns: Array, b: Array, i: Array, j: Array
+) -> int:
+    """Of the places i, j keep those with `A[rows[i]] . B[columns[j]] + b[j] > t[i]`, in front.
+
+    Returns their number.
+    """
+    count = 0
+    for k in range(len(i)):
+        x, y = i[k], j[k]
+        total = b[y]
+        for c in range(A.shape[1]):
+            total += A[rows[x], c] * B[columns[y], c]
+        i[count] = x
+        j[count] = y
+        count += total > t[x]
     return count
 
 

@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 from sparrot._validation import as_array, as_count
 from sparrot.affinity._estimator import validated
-from sparrot.cost import SMALL, Cost, costs_to, make_cost, with_new
+from sparrot.cost import SMALL, Cost, as_slice, costs_to, list_hits, make_cost, with_new
 from sparrot.engine import Run, Side, row_blocks
 from sparrot.errors import InvalidInputError, counted, literal
-from sparrot.ot import as_slice, compressed, list_hits
+from sparrot.ot import compressed
 
 TILED = ("euclidean", "sqeuclidean", "cosine")  # distances that need no n x n matrix
 _ENTRIES, _FEWEST_ROWS = 4_000_000, 16  # of a tile: entries, about, and rows at least

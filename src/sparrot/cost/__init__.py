@@ -1,6 +1,6 @@
 """Points or matrices -> costs, in units of the mean cost."""
 
-from sparrot.cost._base import SMALL, Cost, Exponents
+from sparrot.cost._base import SMALL, Cost, Exponents, as_slice, list_hits
 from sparrot.cost._boxes import LEAF
 from sparrot.cost._matrix import MatrixCost
 from sparrot.cost._metrics import (
@@ -19,8 +19,10 @@ __all__ = [
     "Exponents",
     "MatrixCost",
     "PointCost",
+    "as_slice",
     "costs_to",
     "distances_between",
+    "list_hits",
     "make_cost",
     "require_tiles",
     "with_new",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from threading import local
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -23,6 +24,8 @@ import numpy as np
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
+_FEW_HITS = 1 << 15  # that a tile has room for at first
+_SCRATCH = local()
 SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compiles nothing
 # Outliers are at most this share of the points, and make up at least that share of the mean cost.
 _FEWEST = 100  # points among which a few can be told from the others
@@ -62,13 +65,19 @@ class Cost(ABC):
         """
 
     def prepare(self) -> None:  # noqa: B027, for most there is nothing to do
-        """Make ready what `bounds` and `within` need, before threads ask for it."""
+        """Make ready what `above` and `within` need, before threads ask for it."""
 
-    def bounds(
-        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
-    ) -> None:
-        """Write upper bounds on a tile of products, which may be cheaper than the products."""
-        self.products(rows, other, columns, out)
+    def above(
+        self, rows: IntArray, t: Float32Array, other: Self, columns: IntArray, b: Float32Array
+    ) -> tuple[IntArray, IntArray]:
+        """The entries with `G_ij + b_j > t_i` of a tile: their places among rows and columns.
+
+        All of them, and maybe some that rounding puts there. Columns of a row are ascending.
+        """
+        size = len(rows) * len(columns)
+        G = scratch("tile", size, np.float32)[:size].reshape(len(rows), len(columns))
+        self.products(as_slice(rows), other, as_slice(columns), G)
+        return list_hits(G, b, t)
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other; None where it would not help."""
@@ -102,7 +111,7 @@ class Cost(ABC):
     def margin(self, a: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """A bound m_i for each of some points: tiles err by at most `m_i + m_j`.
 
-        That is the error of `G_ij + a_i + a_j` in float32, where G are products or bounds.
+        That is the error of `G_ij + a_i + a_j` in float32, in whatever order it is summed.
         """
 
     @abstractmethod
@@ -228,3 +237,49 @@ class Cost(ABC):
         n_equal = 0 if self.points is None else self.n - len(np.unique(self.points, axis=0))
         are = "is a duplicate of another" if n_equal == 1 else "are duplicates of others"
         return f"{n_equal} of {self.n} points {are}" if n_equal else ""
+
+
+def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArray, IntArray]:
+    """The entries with `G_ij + b_j > t_i`, row by row."""
+    from sparrot._kernels import find_hits
+
+    i, j = with_room(lambda i, j: find_hits(G, b, t, i, j))
+    return i.copy(), j.copy()
+
+
+def with_room(find: Callable[[IntArray, IntArray], int]) -> tuple[IntArray, IntArray]:
+    """Two lists that `find` fills as far as there is room; it returns how many entries there are.
+
+    They are scratch: to be copied before the thread looks for others.
+
+    Examples
+    --------
+    >>> def find(i, j):
+    ...     i[:], j[:] = np.arange(40_000)[: len(i)], 7
+    ...     return 40_000
+    >>> [len(found) for found in with_room(find)]
+    [40000, 40000]
+    """
+    count = _FEW_HITS
+    while True:
+        lists = scratch("lists", 2 * count, np.int32)
+        room = len(lists) // 2
+        i, j = lists[:room], lists[room : 2 * room]
+        count = find(i, j)
+        if count <= room:
+            return i[:count], j[:count]
+
+
+def scratch(name: str, size: int, dtype: Any) -> Any:
+    """Room for at least so many numbers, the thread's own and used again: fresh memory is slow."""
+    room = getattr(_SCRATCH, name, None)
+    if room is None or len(room) < size:
+        room = np.empty(size, dtype)
+        setattr(_SCRATCH, name, room)
+    return room
+
+
+def as_slice(index: IntArray) -> IntArray | slice:
+    """Consecutive indices as a slice, which needs no copy."""
+    first, last = int(index[0]), int(index[-1])
+    return slice(first, last + 1) if last - first + 1 == len(index) else index

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost, Exponents
+from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost, Exponents, scratch, with_room
 from sparrot.cost._boxes import DIRECTIONS, Boxes, Leaves, is_worth_ordering, spatial_order
 from sparrot.engine import ALIGNED
 
@@ -46,9 +46,9 @@ _ROWS = 128  # of these are held against all of them
 _NEAREST = 1  # rank of the neighbor whose cost a filter is tried at
 _SIZES = (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
 _WORTH = 0.75  # share of the time that a filter may take
-# Time in units of one coordinate of one pair in a tile: what a tile costs without any, and what an
-# exact cost takes, with any number of coordinates and for each of them.
-_TILE, _EXACT, _EXACT_COORDINATE = 35.0, 400.0, 35.0
+# Time in units of one coordinate of one pair in a tile: what a pair costs without any, and what one
+# that is left costs, with any number of coordinates and for each of them.
+_TILE, _LEFT, _LEFT_COORDINATE = 3.0, 500.0, 6.0
 
 
 class PointCost(Cost):
@@ -144,15 +144,27 @@ class PointCost(Cost):
             self._boxes = Boxes(self._few, np.sqrt(2 * self.shift))
         self._prepared = True
 
-    def bounds(
-        self, rows: IntArray | slice, other: Self, columns: IntArray | slice, out: Float32Array
-    ) -> None:
-        """Write the inner products of few coordinates, which are no smaller."""
+    def above(
+        self, rows: IntArray, t: Float32Array, other: Self, columns: IntArray, b: Float32Array
+    ) -> tuple[IntArray, IntArray]:
+        """By few coordinates, whose products are no smaller; all of them decide on what is left.
+
+        Of points that are mapped from a file those of few coordinates are taken as they are.
+        """
+        from sparrot._kernels import GROUP, PANEL, keep_above, list_above
+
         assert self._prepared
-        if self._few is None or other._few is None:  # all of them are in a file
-            self.products(rows, other, columns, out)
-        else:
-            np.matmul(self._few[rows], other._few[columns].T, out=out)
+        if self._few is None or other._few is None:  # all coordinates are in a file
+            return super().above(rows, t, other, columns, b)
+        A, B = self._few, other._few
+        bits = scratch("bits", GROUP, np.int64)
+        panels = scratch("tile", (len(columns) + PANEL) * (A.shape[1] + 1), np.float32)
+        i, j = with_room(lambda i, j: list_above(A, rows, t, B, columns, b, panels, bits, i, j))
+        if A.shape[1] < self._X.shape[1] and not is_mapped(self._X):
+            A, B = self._z.all(slice(None)), other._z.all(slice(None))
+            count = keep_above(A, rows, t, B, columns, b, i, j)
+            i, j = i[:count], j[:count]
+        return i.copy(), j.copy()
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other; None where it would not help."""
@@ -290,13 +302,14 @@ class PointCost(Cost):
 def product_margin(p: int, shift: FloatArray, a: FloatArray) -> FloatArray:
     """Bound the rounding of `z_i . z_j + a_i + a_j` by a term for each point.
 
-    With `e = 2^-24` a float32 inner product of length p, whatever its order of summation, errs
-    by at most `g |z_i| |z_j| <= g (h_i + h_j)`, `g = (p + 4) e / (1 - (p + 4) e)`, the rounding
-    of z included; one of fewer coordinates errs by less.
+    With `e = 2^-24` a float32 inner product of length p to which a number is added, whatever the
+    order of summation, errs by at most `g (|z_i| |z_j| + |a_j|) <= g (h_i + h_j + |a_j|)`,
+    `g = (p + 5) e / (1 - (p + 5) e)`, the rounding of z included; one of fewer coordinates errs by
+    less.
     """
     e = (p + 8) * FLOAT32_ROUNDING
     g = e / (1 - e) if e < 1 else np.inf
-    return g * shift + 4 * FLOAT32_ROUNDING * np.abs(a) + 1e-30
+    return g * (shift + np.abs(a)) + 1e-30
 
 
 def is_tied(a: FloatArray) -> BoolArray:
@@ -592,7 +605,7 @@ def filter_directions(X: PointArray, center: FloatArray, V: FloatArray) -> Float
     threshold = np.partition(C, _NEAREST, axis=1)[:, _NEAREST, None]  # the point itself is first
 
     def time(size: int, cost: FloatArray) -> float:
-        return _TILE + size + float(np.mean(cost <= threshold)) * (_EXACT + _EXACT_COORDINATE * p)
+        return _TILE + size + float(np.mean(cost <= threshold)) * (_LEFT + _LEFT_COORDINATE * p)
 
     best, least = None, _WORTH * time(p, C)
     for k in (k for k in _SIZES if k <= V.shape[1]):

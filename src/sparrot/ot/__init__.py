@@ -31,7 +31,7 @@ from sparrot.ot._problem import (
     number_of_pairs,
     perplexities,
 )
-from sparrot.ot._screening import as_slice, list_hits, screen
+from sparrot.ot._screening import screen
 from sparrot.ot._solve import METHODS, SEARCHES, SOLVERS
 
 __all__ = [
@@ -56,14 +56,12 @@ __all__ = [
     "Start",
     "TsallisRegularizer",
     "as_q",
-    "as_slice",
     "bregman_divergence",
     "certificate_in_words",
     "compressed",
     "errors_in_words",
     "exp_q",
     "fenchel_young_loss",
-    "list_hits",
     "log_q",
     "marginal_error",
     "neighbor_graph",

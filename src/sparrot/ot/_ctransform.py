@@ -19,14 +19,13 @@ from functools import partial
 import numpy as np
 
 from sparrot._types import Float32Array, FloatArray, IntArray
-from sparrot.cost import Cost
+from sparrot.cost import Cost, as_slice
 from sparrot.engine import Run, Side, Threads
 from sparrot.ot._problem import PowerRegularizer, SparseProblem
 from sparrot.ot._screening import (
     TILE_ROWS,
     Support,
     about,
-    as_slice,
     hits,
     joined,
     longest_row,

@@ -15,23 +15,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from threading import local
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray
-from sparrot.cost import LEAF, Cost
+from sparrot.cost import LEAF, Cost, as_slice
 from sparrot.engine import Run, Side
 
 PAIR_BYTES = 145  # of one candidate pair at the peak, with a floor, all copies counted
 TILE_ROWS = 2 * LEAF  # rows of a tile, at most,
-_TILE_COLUMNS = 1024  # and its columns: 2 MB of float32
+_TILE_COLUMNS = 1024  # and its columns
 _FAR_COLUMNS = 8 * _TILE_COLUMNS  # that are brought about another center at once
 _NEARLY_ALL = 0.85  # share of columns from which on all are taken
-_ROOM = 1 << 14  # hits that a tile has room for at first
-_SCRATCH = local()
 _WAITING = 1 << 20  # pairs that wait for their exact costs, at most, besides those of a tile
 
 
@@ -433,22 +430,11 @@ def _hits_of_tiles(
 ) -> Iterator[tuple[IntArray, IntArray]]:
     assert left.bound is not None
     assert right.bound is not None
-    room = _room()
     for k in range(0, len(columns), _TILE_COLUMNS):
-        tile = as_slice(columns[k : k + _TILE_COLUMNS])
-        b = right.bound[tile]
-        G = room[: len(left) * len(b)].reshape(len(left), len(b))
-        left.cost.bounds(as_slice(left.rows), right.cost, tile, G)
-        i, j = list_hits(G, b, -left.bound)
-        yield i, j + np.int32(tile.start) if isinstance(tile, slice) else tile[j]
-
-
-def _room() -> Float32Array:
-    """Room for a tile, the thread's own and used again and again: fresh memory is slow."""
-    room: Float32Array | None = getattr(_SCRATCH, "room", None)
-    if room is None or len(room) < TILE_ROWS * _TILE_COLUMNS:
-        room = _SCRATCH.room = np.empty(TILE_ROWS * _TILE_COLUMNS, np.float32)
-    return room
+        some = columns[k : k + _TILE_COLUMNS]
+        b = right.bound[as_slice(some)]
+        i, j = left.cost.above(left.rows, -left.bound, right.cost, some, b)
+        yield i, some[j]
 
 
 def rounded_up(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) -> Float32Array:
@@ -459,35 +445,15 @@ def rounded_up(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) 
         return np.nextafter(a.astype(np.float32), np.float32(np.inf))
 
 
-def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArray, IntArray]:
-    """The entries with `G_ij + b_j > t_i`, row by row."""
-    from sparrot._kernels import find_hits
-
-    room = _ROOM
-    while True:
-        i, j = np.empty(room, np.int32), np.empty(room, np.int32)
-        count = find_hits(G, b, t, i, j)
-        if count <= room:
-            return i[:count], j[:count]
-        room = count
-
-
-def as_slice(index: IntArray) -> IntArray | slice:
-    """Consecutive indices as a slice, which needs no copy."""
-    first, last = int(index[0]), int(index[-1])
-    return slice(first, last + 1) if last - first + 1 == len(index) else index
-
-
 def seconds_of_a_pass(cost: Cost, run: Run) -> float:
     """About how long one pass over all pairs takes, if no tile is ruled out."""
     cost.prepare()
     rows, columns = min(LEAF, cost.n), min(_TILE_COLUMNS, cost.n)
-    G = np.empty((rows, columns), np.float32)
+    i, j = np.arange(rows, dtype=np.int32), np.arange(columns, dtype=np.int32)
     b, nothing = np.zeros(columns, np.float32), np.full(rows, np.inf, np.float32)
     took = []
     for _ in range(3):
         start = time.perf_counter()
-        cost.bounds(slice(0, rows), cost, slice(0, columns), G)
-        list_hits(G, b, nothing)
+        cost.above(i, nothing, cost, j, b)
         took.append(time.perf_counter() - start)
     return min(took) * cost.n**2 / (2 * rows * columns * run.threads.n_jobs)

@@ -80,6 +80,27 @@ def test_filtered_screening_finds_every_pair(n_jobs, dtype):
     assert expected[found.i, found.j].all()
 
 
+@pytest.mark.parametrize(("m", "n", "p"), [(1, 1, 1), (3, 70, 2), (37, 31, 7), (200, 333, 50)])
+def test_tiles_of_any_shape_list_the_entries_above_a_limit(m, n, p):
+    rng = np.random.default_rng(m)
+    X = rng.standard_normal((400, p)).astype(np.float32)
+    cost = PointCost(X)
+    cost.prepare()
+    rows, columns = (np.sort(rng.permutation(400)[:k]).astype(np.int32) for k in (m, n))
+    t, b = (rng.standard_normal(k).astype(np.float32) for k in (m, n))
+    i, j = cost.above(rows, t, cost, columns, b)
+    z = (X - X.mean(axis=0, dtype=np.float64)) / np.sqrt(cost.unit)
+    over = z[rows] @ z[columns].T + b - t[:, None]
+    found = np.zeros((m, n), bool)
+    found[i, j] = True
+    rounding = 1e-6 * (p + 2) * (1 + np.abs(over).max())
+    assert len(i) == found.sum()
+    assert found[over > rounding].all()
+    assert not found[over < -rounding].any()
+    order = np.argsort(i, kind="stable")
+    assert ((np.diff(i[order]) > 0) | (np.diff(j[order]) > 0)).all()
+
+
 def test_an_affinity_by_a_filter_is_optimal():
     X = low_rank(2500)
     a = sparrot.qot(X, perplexity=20)
@@ -93,7 +114,8 @@ def test_points_in_a_file_keep_only_the_coordinates_of_the_filter(tmp_path):
     tile = np.empty((100, 50), np.float32)
     cost.products(slice(0, 100), cost, slice(50), tile)
     cost.prepare()
-    cost.bounds(slice(0, 100), cost, slice(50), tile)
+    rows, columns = np.arange(100, dtype=np.int32), np.arange(50, dtype=np.int32)
+    cost.above(rows, np.zeros(100, np.float32), cost, columns, np.zeros(50, np.float32))
     assert cost._z._z is None
     assert cost._few.shape[1] < 30
 
