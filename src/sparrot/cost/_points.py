@@ -199,7 +199,7 @@ class PointCost(Cost):
         X = self._X[rows]
         shift = squares_about(center, X) / (2 * self._scale)
         part = self.part_of(X, shift, center, self.unit, self._z.known())
-        part._prepared = True  # all coordinates are the filter
+        part._few, part._prepared = part._z.all(slice(None)), True  # no filter
         return part
 
     def leaves(self) -> Leaves | None:

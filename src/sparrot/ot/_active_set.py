@@ -64,6 +64,7 @@ LOG = logging.getLogger("sparrot")
 _CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
+_NEARLY_OUT = 0.05  # share of its slack within which a row rises with those that stick out
 _WORTH_KEEPING = 0.7  # share of pairs that must stay to keep a support as it is
 _POOR, _MOST_POWERS = 100.0, 8  # a marginal error that calls for masses 10 to 10^8 times larger
 _SPARE = 2.0  # candidate pairs for each pair that carries mass
@@ -506,6 +507,9 @@ class Ceilings:
             if len(over) == 0 or lost or budget.left <= 0 or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0, tol)
             u = np.minimum(result.u, self._r)
+            # Those that are about to stick out rise at once, which saves a round of few rows.
+            over = np.union1d(over, np.flatnonzero(u > self._r - _NEARLY_OUT * slack))
+            over = over.astype(np.int32)
             near = dual.transform_over(u, over)
             del dual  # and its arrays, before there is another
             strikes[over] += 1  # who sticks out again and again rises ever faster

@@ -61,8 +61,6 @@ _CONNECTED = 1.02  # ratio between the smallest connected eps found and a discon
 _RANGE = (1e-9, 1e7)  # of relative eps, the first for a typical cost
 _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the rounding of the others
 _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
-_MORE_THAN_NEAR = 10.0  # times these and the number of neighbors: an eps for so many,
-_FAR_BELOW = 1e-3  # where it is such a share of a typical one
 _TINY = 1e-12  # relative eps that deserves a look at the nearest costs
 _VAST = 1e100  # relative eps whose square, summed over pairs, is far from overflow
 _STRIDE = 3.0  # longest step of a search, in log eps,
@@ -476,11 +474,6 @@ class EpsilonPath:
         typical = self._problem.n * np.median(self._problem.cost.shares())
         return float(np.clip(typical, _LEAST_SHARE, 1.0))
 
-    def _first_eps(self, target: float) -> float:
-        """A typical eps, or in far clusters a larger one than so many neighbors can need."""
-        typical, near = self._typical_eps(), _MORE_THAN_NEAR * target * self._near_eps()
-        return near if near < _FAR_BELOW * typical else typical
-
     def _near_eps(self) -> float:
         """The median cost of a point and its nearest that differs, of a sample of points."""
         cost = self._problem.cost
@@ -561,11 +554,12 @@ class EpsilonPath:
         slope, known = 0.7, []
         if self._problem.regularizer.q == 1:
             return self._entropic_pilot(target, float(np.log(self._typical_eps())), slope)
-        log_eps = float(np.log(self._first_eps(target)))
         order = np.random.default_rng(0).permutation(n)
         exact = replace(self._options, search="exact", neighbors=None, checkpoint=None)
         largest = np.inf if self._options.search == "exact" else LARGEST_PART
         sizes = part_sizes(n, _SMALLEST_PART, largest) if n > _SMALLEST_PART else []
+        few = self._problem.part(np.sort(order[: sizes[0]])) if sizes else self._problem
+        log_eps = float(np.log(EpsilonPath(few, exact, self._run)._eps_of_rows(target)))
         for size in sizes:
             part = self._problem.part(np.sort(order[:size]))
             path = EpsilonPath(part, exact, self._run)
