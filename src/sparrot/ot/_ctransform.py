@@ -163,8 +163,14 @@ def _candidates(left: Side, right: Side, hollow: bool, copies: bool) -> Candidat
         number -= left.names[i] == right.names[j]
     # Rounding in float32 must not decide on what is summed, nor tiles on the order.
     places = np.flatnonzero(left.ceiling[i] + u > C)  # type: ignore[index]
-    places = places[np.argsort(i[places], kind="stable")]
+    places = places[_stable_order(i[places], len(left))]
     return Candidates(i, C, u, number).at(places)
+
+
+def _stable_order(i: IntArray, n: int) -> IntArray:
+    """The order that sorts numbers below n, equal ones as they are; of few bits it is faster."""
+    order: IntArray = np.argsort(i.astype(np.uint16) if n <= 1 << 16 else i, kind="stable")
+    return order
 
 
 def _over_candidates(

@@ -66,6 +66,9 @@ class Pairs:
     @staticmethod
     def join(parts: list[Pairs]) -> Pairs:
         """All pairs of several disjoint lists."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
         return Pairs(
             np.concatenate([part.i for part in parts]),
             np.concatenate([part.j for part in parts]),
