@@ -186,7 +186,7 @@ _group_above: Array = intrinsic(_write_group)
 _lowest: Array = intrinsic(_write_lowest)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def list_above(
     A: Array,
     rows: Array,
@@ -194,6 +194,8 @@ def list_above(
     B: Array,
     columns: Array,
     b: Array,
+    Z: Array,
+    Y: Array,
     panels: Array,
     found: Array,
     out_i: Array,
@@ -201,9 +203,10 @@ def list_above(
 ) -> int:
     """List the places i, j with `A[rows[i]] . B[columns[j]] + b[j] > t[i]`, in float32.
 
-    The columns of a row are listed in ascending order. Returns the number of entries; where it is
-    more than the lists can take, the rest is not written. `panels` has room for B, b and one more
-    panel, `found` for the bits of a group of rows.
+    And of these only those that have the same by Z and Y, where these have any columns. The columns
+    of a row are listed in ascending order. Returns the number of entries; where it is more than the
+    lists can take, the rest is not written. `panels` has room for B, b and one more panel, `found`
+    for the bits of a group of rows.
     """
     size, room = A.shape[1], len(out_i)
     n_panels = (len(columns) + PANEL - 1) // PANEL
@@ -227,27 +230,19 @@ def list_above(
                         out_j[count] = panel * PANEL + _lowest(bits)
                     count += 1
                     bits &= bits - 1
-    return count
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def keep_above(
-    A: Array, rows: Array, t: Array, B: Array, columns: Array, b: Array, i: Array, j: Array
-) -> int:
-    """Of the places i, j keep those with `A[rows[i]] . B[columns[j]] + b[j] > t[i]`, in front.
-
-    Returns their number.
-    """
-    count = 0
-    for k in range(len(i)):
-        x, y = i[k], j[k]
-        total = b[y]
-        for c in range(A.shape[1]):
-            total += A[rows[x], c] * B[columns[y], c]
-        i[count] = x
-        j[count] = y
-        count += total > t[x]
-    return count
+    if Z.shape[1] == 0 or count > room:
+        return count
+    kept = 0
+    for k in range(count):
+        i, j = out_i[k], out_j[k]
+        z, y = Z[rows[i]], Y[columns[j]]
+        total = b[j]
+        for c in range(len(z)):
+            total += z[c] * y[c]
+        out_i[kept] = i
+        out_j[kept] = j
+        kept += total > t[i]
+    return kept
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})

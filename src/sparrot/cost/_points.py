@@ -40,6 +40,7 @@ _DIGITS = 0.01  # share of a ceiling that products may err by; else centers of c
 _TIGHT = 2.0**-8  # where half squared distances from these are that share of the largest
 _FEWEST_ROWS = 8  # that are cut no further
 _BLOCK = 1024
+_NONE: Float32Array = np.zeros((1, 0), np.float32)  # coordinates that are not looked at
 _WORTH_COMPILING = 4_000_000  # coordinates of pairs of few points
 _SAMPLE = 1024  # points that find the directions, and as many that judge them
 _ROWS = 128  # of these are held against all of them
@@ -151,19 +152,19 @@ class PointCost(Cost):
 
         Of points that are mapped from a file those of few coordinates are taken as they are.
         """
-        from sparrot._kernels import GROUP, PANEL, keep_above, list_above
+        from sparrot._kernels import GROUP, PANEL, list_above
 
         assert self._prepared
         if self._few is None or other._few is None:  # all coordinates are in a file
             return super().above(rows, t, other, columns, b)
         A, B = self._few, other._few
+        few = A.shape[1] < self._X.shape[1] and not is_mapped(self._X)
+        Z, Y = (side._z.all(slice(None)) if few else _NONE for side in (self, other))
         bits = scratch("bits", GROUP, np.int64)
         panels = scratch("tile", (len(columns) + PANEL) * (A.shape[1] + 1), np.float32)
-        i, j = with_room(lambda i, j: list_above(A, rows, t, B, columns, b, panels, bits, i, j))
-        if A.shape[1] < self._X.shape[1] and not is_mapped(self._X):
-            A, B = self._z.all(slice(None)), other._z.all(slice(None))
-            count = keep_above(A, rows, t, B, columns, b, i, j)
-            i, j = i[:count], j[:count]
+        i, j = with_room(
+            lambda i, j: list_above(A, rows, t, B, columns, b, Z, Y, panels, bits, i, j)
+        )
         return i.copy(), j.copy()
 
     def order(self) -> IntArray | None:
