@@ -24,7 +24,7 @@ import numpy as np
 from sparrot._types import Float32Array, FloatArray, IntArray, PointArray
 
 FLOAT32_ROUNDING = 2.0**-24
-_FEW_HITS = 1 << 15  # that a tile has room for at first
+FEW_HITS = 1 << 15  # that a tile has room for at first
 _SCRATCH = local()
 SMALL = 1500  # points up to which dense float64 is as fast as tiles, and compiles nothing
 # Outliers are at most this share of the points, and make up at least that share of the mean cost.
@@ -243,31 +243,12 @@ def list_hits(G: Float32Array, b: Float32Array, t: Float32Array) -> tuple[IntArr
     """The entries with `G_ij + b_j > t_i`, row by row."""
     from sparrot._kernels import find_hits
 
-    i, j = with_room(lambda i, j: find_hits(G, b, t, i, j))
-    return i.copy(), j.copy()
-
-
-def with_room(find: Callable[[IntArray, IntArray], int]) -> tuple[IntArray, IntArray]:
-    """Two lists that `find` fills as far as there is room; it returns how many entries there are.
-
-    They are scratch: to be copied before the thread looks for others.
-
-    Examples
-    --------
-    >>> def find(i, j):
-    ...     i[:], j[:] = np.arange(40_000)[: len(i)], 7
-    ...     return 40_000
-    >>> [len(found) for found in with_room(find)]
-    [40000, 40000]
-    """
-    count = _FEW_HITS
+    count = FEW_HITS
     while True:
-        lists = scratch("lists", 2 * count, np.int32)
-        room = len(lists) // 2
-        i, j = lists[:room], lists[room : 2 * room]
-        count = find(i, j)
-        if count <= room:
-            return i[:count], j[:count]
+        i, j = scratch("i", count, np.int32), scratch("j", count, np.int32)
+        count = find_hits(G, b, t, i, j)
+        if count <= len(i):
+            return i[:count].copy(), j[:count].copy()
 
 
 def scratch(name: str, size: int, dtype: Any) -> Any:

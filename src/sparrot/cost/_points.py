@@ -28,7 +28,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import FLOAT32_ROUNDING, SMALL, Cost, Exponents, scratch, with_room
+from sparrot.cost._base import FEW_HITS, FLOAT32_ROUNDING, SMALL, Cost, Exponents, scratch
 from sparrot.cost._boxes import DIRECTIONS, Boxes, Leaves, is_worth_ordering, spatial_order
 from sparrot.engine import ALIGNED
 
@@ -159,13 +159,16 @@ class PointCost(Cost):
             return super().above(rows, t, other, columns, b)
         A, B = self._few, other._few
         few = A.shape[1] < self._X.shape[1] and not is_mapped(self._X)
-        Z, Y = (side._z.all(slice(None)) if few else _NONE for side in (self, other))
+        Z = self._z.all(slice(None)) if few else _NONE
+        Y = other._z.all(slice(None)) if few else _NONE
         bits = scratch("bits", GROUP, np.int64)
         panels = scratch("tile", (len(columns) + PANEL) * (A.shape[1] + 1), np.float32)
-        i, j = with_room(
-            lambda i, j: list_above(A, rows, t, B, columns, b, Z, Y, panels, bits, i, j)
-        )
-        return i.copy(), j.copy()
+        count = FEW_HITS
+        while True:
+            i, j = scratch("i", count, np.int32), scratch("j", count, np.int32)
+            count = list_above(A, rows, t, B, columns, b, Z, Y, panels, bits, i, j)
+            if count <= len(i):
+                return i[:count].copy(), j[:count].copy()
 
     def order(self) -> IntArray | None:
         """A permutation that puts near points next to each other; None where it would not help."""
