@@ -111,7 +111,9 @@ class PointCost(Cost):
         few = 0 if self._few is None else self._few.nbytes
         return self._X.nbytes + 4 * self._X.size + few + 2 * self.shift.nbytes
 
-    def _hold(self, X: PointArray, shift: FloatArray, known: Directions | None) -> None:
+    def _hold(
+        self, X: PointArray, shift: FloatArray, known: Directions | Coordinates | None
+    ) -> None:
         self.n = len(X)
         self._of_many = self.n > SMALL
         self.shift = shift
@@ -267,7 +269,7 @@ class PointCost(Cost):
         """The cost between some of the points, in the same unit and about the same center."""
         part = object.__new__(type(self))
         part.unit, part._center = self.unit, self._center
-        part._hold(self._X[index], self.shift[index], self._z.known())
+        part._hold(self._X[index], self.shift[index], self._z)
         return part
 
     def rows(self, index: IntArray | slice) -> FloatArray:
@@ -288,9 +290,11 @@ class PointCost(Cost):
         X, center, a = self._X, self._center, f - self.shift / eps
 
         def write(rows: IntArray | slice, columns: IntArray | slice, out: FloatArray) -> None:
-            np.matmul((X[rows] - center) / (self._scale * eps), (X[columns] - center).T, out=out)
-            out += a[columns]
-            out += a[rows, None]
+            own, others = (X[rows] - center) / (self._scale * eps), X[columns] - center
+            one = np.ones((len(own), 1)), np.ones((len(others), 1))
+            left = np.concatenate([own, a[rows, None], one[0]], axis=1)
+            right = np.concatenate([others, one[1], a[columns, None]], axis=1)
+            np.matmul(left, right.T, out=out)
 
         return write
 
@@ -509,11 +513,16 @@ class Coordinates:
     ----------
     X : (n, p) points, kept.
     center, scale : what is subtracted, and the square of what is divided by.
-    known : directions of a larger set, if there is one.
+    known : directions of a larger set, if there is one, or its coordinates, of which they are asked
+        when they are needed.
     """
 
     def __init__(
-        self, X: PointArray, center: FloatArray, scale: float, known: Directions | None = None
+        self,
+        X: PointArray,
+        center: FloatArray,
+        scale: float,
+        known: Directions | Coordinates | None = None,
     ) -> None:
         self._X = X
         self._center = center
@@ -521,19 +530,22 @@ class Coordinates:
         self._mapped = is_mapped(X)
         self._z: Float32Array | None = None
         self._lock = Lock()
-        self._leading = None if known is None else known.leading
-        self._filter = None if known is None else known.filter
-        self._judged = known is not None
+        self._larger = known if isinstance(known, Coordinates) else None
+        self._known = known if isinstance(known, Directions) else None
 
     def known(self) -> Directions:
         """Both kinds of directions."""
-        return Directions(self.leading(), self._filter_directions())
+        if self._known is None and self._larger is not None:
+            self._known = self._larger.known()
+        elif self._known is None:
+            leading = leading_directions(self._X, self._center)
+            V = filter_directions(self._X, self._center, leading[0])
+            self._known = Directions(leading, V)
+        return self._known
 
     def leading(self) -> tuple[FloatArray, FloatArray]:
         """Leading directions of the points, and the share of the spread that each holds."""
-        if self._leading is None:
-            self._leading = leading_directions(self._X, self._center)
-        return self._leading
+        return self.known().leading
 
     def all(self, rows: IntArray | slice) -> Float32Array:
         """All coordinates of some points."""
@@ -551,7 +563,7 @@ class Coordinates:
 
         All coordinates where fewer are no good filter; None if these are not in memory.
         """
-        V = self._filter_directions()
+        V = self.known().filter
         if V is None:
             return None if self._mapped else self.all(slice(None))
         y = np.empty((len(self._X), V.shape[1] + 1), np.float32)
@@ -559,12 +571,6 @@ class Coordinates:
             z = self._scaled(self._X[k : k + _BLOCK])
             y[k : k + _BLOCK] = with_rest(z @ V, np.square(z).sum(axis=1))
         return y
-
-    def _filter_directions(self) -> FloatArray | None:
-        if not self._judged:
-            self._filter = filter_directions(self._X, self._center, self.leading()[0])
-            self._judged = True
-        return self._filter
 
     def _scaled(self, X: PointArray) -> FloatArray:
         z: FloatArray = (X - self._center) / np.sqrt(self._scale)

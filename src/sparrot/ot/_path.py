@@ -37,6 +37,7 @@ _FEWEST_FOR_PERPLEXITY = 10  # with fewer there may be no eps for a given perple
 PERPLEXITY_PRECISION = 0.003  # of the logarithm of the mean perplexity: well within 1 %
 _PERPLEXITY_ERROR = 0.01  # of the mean perplexity of a result, at most
 _ROUGH_TOL = 1e-4  # marginal error of solves while eps is not yet known
+_ENTROPIC_ROUGH_TOL = 1e-2  # the same where a small error changes no row by much
 _FLOOR_TOL = 1e-2  # error of solves on the way to one with a floor on every row
 _BY_EPS_ALONE = 0.005  # share of a perplexity that is due to eps where floors make the rest
 _TIES = 1e-9  # relative difference below which costs count as equal
@@ -52,7 +53,6 @@ _SMALLEST_PART = 4000  # points of the smallest part, at most; fewer points need
 _PART_RATIO = 4  # an entropic pilot has n / 4 points
 _SHARE_OF_NEIGHBORS = 0.5  # and aims at this share of the neighbors
 _FEWEST_OF_PART = 5.0  # but at no fewer than these
-_FROM_ABOVE = 2.0  # all points start at this many times its eps
 _FEWEST_WITH_PARTS = 1000  # points up to which there is no such pilot
 _MIXED = 0.35  # deviation of perplexities beside their mean where rows are of several kinds
 _ABOVE = 0.05  # added to the log eps of a pilot, so that the first solve is above the target
@@ -196,6 +196,7 @@ class EpsilonPath:
             self._has_multipliers = self._method.take_multipliers(start.e, start.eps)
             self._typical = start.eps + float(np.median(start.e))
         self._known: list[tuple[float, FloatArray]] = []
+        self._tangent: FloatArray | None = None  # of the last solve, to u over log eps
         self._plan: Any = None  # of the last solve
         self.n_solves = 0
 
@@ -243,6 +244,7 @@ class EpsilonPath:
         if not solution.converged:
             raise _not_converged(solution, self._options, tol, eps_is_given)
         self._known = [*self._known[-2:], (float(np.log(eps)), solution.u)]
+        self._tangent = None
         self._plan = solution.plan
         return solution
 
@@ -250,6 +252,9 @@ class EpsilonPath:
         """Potentials on the parabola (or line) through the last solutions, over log eps."""
         if not self._known:
             return self._start
+        if self._tangent is not None:
+            x, u = self._known[-1]
+            return u + (log_eps - x) * self._tangent
         nodes = [x for x, _ in self._known]
         spread = max(nodes) - min(nodes)
         if spread == 0 or abs(log_eps - nodes[-1]) > spread or len(set(nodes)) < len(nodes):
@@ -333,7 +338,7 @@ class EpsilonPath:
         Solves that are rough are enough to find its eps, almost always; a result is never rougher.
         """
         precise = min(self._options.tol, _ROUGH_TOL)
-        for tol in (_ROUGH_TOL, precise):
+        for tol in (self._rough_tol, precise):
             log_eps, slope = self._reach(target, log_eps, slope, PERPLEXITY_PRECISION, tol)
             solution = self.at(float(np.exp(log_eps)), precise, eps_is_given=False)
             found = float(self._method.perplexities(solution).mean())
@@ -466,6 +471,10 @@ class EpsilonPath:
                 low = middle
         return solution
 
+    @property
+    def _rough_tol(self) -> float:
+        return _ENTROPIC_ROUGH_TOL if self._problem.regularizer.q == 1 else _ROUGH_TOL
+
     def _most_neighbors(self) -> int:
         return self._problem.n - self._problem.hollow
 
@@ -505,7 +514,7 @@ class EpsilonPath:
         ]
 
     def _reach(
-        self, target: float, start: float, slope: float, precision: float, tol: float = _ROUGH_TOL
+        self, target: float, start: float, slope: float, precision: float, tol: float | None = None
     ) -> tuple[float, float]:
         """The logarithm of the eps with that perplexity, and the slope of its logarithm there."""
         center = float(np.log(min(self._typical_eps(), self._near_eps())))
@@ -515,8 +524,8 @@ class EpsilonPath:
         while not root.found:
             try:
                 rough = self.at(
-                    float(np.exp(root.x)), tol, with_plan=False, eps_is_given=False,
-                    or_dense=not root.at_bottom,
+                    float(np.exp(root.x)), tol or self._rough_tol,
+                    with_plan=False, eps_is_given=False, or_dense=not root.at_bottom,
                 )  # fmt: skip
             except NotConvergedError:
                 if root.at_bottom:
@@ -525,7 +534,13 @@ class EpsilonPath:
             found = float(self._method.perplexities(rough).mean())
             if found > (1 + _BY_EPS_ALONE) * target and _floors_rule(rough):
                 raise self._floors_exceed(found, target)
-            root.tell(float(np.log(found / target)))
+            off = float(np.log(found / target))
+            tangent = self._method.tangent(rough) if abs(off) > precision else None
+            if tangent is None:
+                root.tell(off)
+            else:
+                self._tangent, slope = tangent
+                root.tell(off, slope)
         return root.x, root.slope
 
     def _floors_exceed(self, found: float, target: float) -> InvalidInputError:
@@ -601,7 +616,7 @@ class EpsilonPath:
     def _entropic_pilot(self, target: float, log_eps: float, slope: float) -> tuple[float, float]:
         """The same for entropic plans, of which a part has fewer neighbors at the same eps.
 
-        All points start from the potentials of the part, at a larger eps: the way down is easy.
+        All points start from the potentials of the part.
         """
         n = self._problem.n
         index = np.sort(np.random.default_rng(0).permutation(n)[: n // _PART_RATIO])
@@ -612,10 +627,8 @@ class EpsilonPath:
         try:
             log_eps, slope = part._reach(fewer, *part._pilot(fewer), _PILOT_PRECISION)
             if self._start is None:
-                eps = _FROM_ABOVE * float(np.exp(log_eps))
-                u = part.at(eps, _FLOOR_TOL, with_plan=False).u
-                self._start = self._method.extended(index, u, eps)
-                self.at(eps, _FLOOR_TOL, with_plan=False)
+                u = part._known[-1][1]
+                self._start = self._method.extended(index, u, float(np.exp(log_eps)))
         except (InvalidInputError, NotConvergedError):
             pass  # all points may well have what few have not
         return log_eps, slope
@@ -748,8 +761,8 @@ class Secant:
         self._before: tuple[float, float] | None = None
         self._steps = 0
 
-    def tell(self, y: float) -> None:
-        """Take the value at `x`, and go on from there unless it is the root.
+    def tell(self, y: float, slope: float | None = None) -> None:
+        """Take the value at `x`, and the slope if it is known; go on unless it is the root.
 
         Raises `OutOfReachError` if there is nowhere to go.
         """
@@ -767,8 +780,10 @@ class Secant:
             self.at_bottom = is_flat and y > 0 and x < self._center
             if is_extreme and is_flat:
                 raise self.out_of_reach(self._low)
-            if dx * dy > 0:
-                self.slope = float(np.clip(dy / dx, 0.05, 5.0))
+            if dx * dy > 0 and slope is None:
+                slope = dy / dx
+        if slope is not None:
+            self.slope = float(np.clip(slope, 0.05, 5.0))
         self._before = x, y
         step = np.clip(-y / self.slope, -self._stride, self._stride)
         self.x = float(np.clip(x + step, self._low, self._high))

@@ -465,6 +465,10 @@ class Method(ABC, Generic[R]):
         """Those of the rows of a solution, perhaps a rough one."""
         return perplexities(solution.plan)
 
+    def tangent(self, solution: Solution) -> tuple[FloatArray, float] | None:
+        """How u and the logarithm of the mean perplexity change with log eps, if it is known."""
+        return None
+
     def extended(self, index: IntArray, u: FloatArray, eps: float) -> FloatArray | None:
         """Potentials of all points to start from, by those of some at an eps; None for none."""
         return None

@@ -12,7 +12,9 @@ For search directions the plan is kept in float32: of tiles in which few entries
 others whole. At the potentials f + x the plan is :math:`D W D` with
 :math:`D = \mathrm{diag}(e^x)`, so that a direction need not be that of a quadratic model: what was
 kept is scaled to row sums one, by products alone, and the next pass finds only the error of what
-was rounded or left out. What does not fit into memory is computed again, to the same bits.
+was rounded or left out. Entropies of rows come from what was kept, too, and the tangent of the
+potentials along eps, by which the search for a perplexity goes from one eps to the next. What does
+not fit into memory is computed again, to the same bits.
 
 Few passes over all points are needed because a part of the points leads there. At the same eps, m
 of n random points have plans with their share of the neighbors, and potentials that are higher by
@@ -33,7 +35,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.sparse import csr_array, triu, vstack
+from scipy.sparse import csr_array, hstack, issparse, triu, vstack
 
 from sparrot._types import Float32Array, FloatArray, IntArray
 from sparrot.cost import Cost, Exponents
@@ -83,13 +85,14 @@ _SCALED_TOL = 1e-3  # error of that, as a share of the error so far
 _SCALED_ENOUGH = 0.5  # share of the error that a scaled plan may have left
 _SCALED_STEPS = 30  # at most: a pass may show other couples
 _ROUNDING = float(np.finfo(np.float64).eps)
-_NOTHING = -800.0  # whose exponential is zero
+_TANGENT_ERROR = 1e-4  # the square of a precision of about 1 % of tangents
+_TINY = 1e-300
 _LOWEST = -1e300  # exponent, but for those of forbidden pairs
 
 Tile = tuple[slice, slice, FloatArray]  # rows, columns, entries
 Entries = tuple[IntArray, IntArray, Any]  # row, column, value
-Kept = tuple[slice, Float32Array | csr_array | None]  # columns, entries unless there is no room
-Strip = tuple[list[Kept], list[Entries]]  # tiles, and the couples in these
+Piece = tuple[slice, slice, Any]  # rows, columns, entries in float32, dense or sparse
+Strip = tuple[list[Piece], list[Entries]]  # pieces if there is room for all, and couples
 Result = TypeVar("Result")
 
 
@@ -108,13 +111,17 @@ class Sinkhorn(Method[EntropicRegularizer]):
                 remedy="take {drop=1e-3}, for a sparse plan that is computed in tiles",
             )
         self._dual = EntropicDual(problem, run)
-        self._known: tuple[float, FloatArray] = 0.0, np.empty(0)  # eps and u of the last solution
+        # eps, u and u / eps of the last solution
+        self._known: tuple[float, FloatArray, FloatArray] = 0.0, np.empty(0), np.empty(0)
+        self._perplexities = np.empty(0)  # of the last one with a plan
 
     def solve(
         self, eps: float, start: FloatArray | None, tol: float, with_floor: bool = True
     ) -> Solution:
         """Solve the problem at one eps, from potentials if there are any."""
         solution = self._find(eps, start, 0.999 * tol)
+        if solution.converged:
+            self._perplexities = self.perplexities(solution)
         plan, error = self._plan(solution.u / eps)
         certificate = replace(solution.certificate, marginal_error=error)
         return replace(solution, plan=plan, certificate=certificate, converged=error <= tol)
@@ -138,15 +145,20 @@ class Sinkhorn(Method[EntropicRegularizer]):
         certificate = Certificate(result.error, 0.0, problem.n_pairs, exact=True)
         converged = result.error <= tol
         if converged:
-            self._known = eps, eps * result.u
+            self._known = eps, eps * result.u, result.u
         return Solution(
             problem, eps * result.u, None, certificate, result.history, converged, self.name
         )
 
+    def _scaled(self, u: FloatArray, eps: float) -> FloatArray:
+        """The potential u / eps; that of the last solution to the last bit: its state is known."""
+        known_eps, known_u, f = self._known
+        return f if eps == known_eps and np.array_equal(u, known_u) else u / eps
+
     def _from(self, eps: float, u: FloatArray, tol: float, max_steps: int) -> NewtonResult:
         """The potential f at some eps, from u on."""
         self._dual.eps = eps
-        f, before = _damped(self._dual, u / eps, max_steps)
+        f, before = _damped(self._dual, self._scaled(u, eps), max_steps)
 
         def report(step: int, error: float) -> None:
             n_steps = len(before) + step
@@ -157,8 +169,16 @@ class Sinkhorn(Method[EntropicRegularizer]):
 
     def perplexities(self, solution: Solution) -> FloatArray:
         """Those of a rough solution too."""
+        if solution.plan is not None:
+            return self._perplexities
         self._dual.eps = eps = solution.problem.regularizer.eps
-        return self._dual.perplexities(solution.u / eps)
+        return self._dual.perplexities(self._scaled(solution.u, eps))
+
+    def tangent(self, solution: Solution) -> tuple[FloatArray, float]:
+        """By two systems with the Hessian and logarithms of the plan, without another pass."""
+        self._dual.eps = eps = solution.problem.regularizer.eps
+        x, slope = self._dual.tangent(self._scaled(solution.u, eps))
+        return eps * x, slope
 
     def cold_start(self, eps: float) -> FloatArray:
         """Potentials to start from: those of a part of the points, which start from larger eps."""
@@ -168,7 +188,7 @@ class Sinkhorn(Method[EntropicRegularizer]):
             part = type(self)(self._problem.part(index), self._options, self._run)
             f = part._from(eps, part.cold_start(eps), ON_THE_WAY, _MAX_STEPS).u
             return self.extended(index, eps * f, eps)
-        top, u = self._known if self._known[0] > eps else (np.inf, np.zeros(n))
+        top, u = self._known[:2] if self._known[0] > eps else (np.inf, np.zeros(n))
         before = u
         for larger in _way_down(eps, top):
             f = self._from(larger, 2 * u - before, ON_THE_WAY, _MAX_STEPS).u
@@ -222,7 +242,8 @@ class EntropicDual(Dual[DualState]):
         self._side = int(np.clip(np.sqrt(allowed / _TILE_BYTES), 16, _LONGEST_SIDE))
         self._row_bytes = budget / _SHARE_FOR_DIRECTIONS / n
         self._blocks = [slice(k, min(k + self._side, n)) for k in range(0, n, self._side)]
-        self._strips: list[list[Kept]] = []
+        self._strips: list[list[Piece]] = []
+        self._room: dict[int, Float32Array] = {}  # for the dense tiles of a strip, by its first row
         self._couples: Entries = np.empty(0, int), np.empty(0, int), np.empty(0)
         self._tried = 0.0, 0.0  # an eps, and directions there; those that lead nowhere count more
         self._last: tuple[FloatArray, float, DualState] | None = None
@@ -273,9 +294,10 @@ class EntropicDual(Dual[DualState]):
             return _solved(self.plan(f), state.diagonal, -state.gradient)
         eps, tried = self._tried
         self._tried = self.eps, 1 + tried if eps == self.eps else 1
-        scaled = ScaledDual(partial(self._product, f), state.diagonal, self._couples)
+        scaled = self._scaled(f)
         here, error = np.zeros(self.n), self.error(state)
-        found = newton(scaled, _damped(scaled, here)[0], _SCALED_TOL * error, _SCALED_STEPS)
+        tol = _SCALED_TOL * error
+        found = newton(scaled, _damped(scaled, here)[0], tol, _SCALED_STEPS)
         if found.error <= _SCALED_ENOUGH * error:
             return found.u
         self._tried = self.eps, self._tried[1] + _MANY_DIRECTIONS / 2
@@ -283,7 +305,7 @@ class EntropicDual(Dual[DualState]):
 
     def forget(self) -> None:
         """Free what directions keep."""
-        self._last, self._strips = None, []
+        self._last, self._strips, self._room = None, [], {}
 
     def plan(self, f: FloatArray) -> FloatArray:
         """The dense plan, symmetric to the last bit."""
@@ -314,18 +336,16 @@ class EntropicDual(Dual[DualState]):
 
     def perplexities(self, f: FloatArray) -> FloatArray:
         """The exponential of the entropy of each row of the plan, scaled to sum one."""
-        write, sums, products = self._exponents(f), self._sums(), self._sums()
+        return self._scaled(f).perplexities()
 
-        def strip(k: int) -> None:
-            for rows, columns, T in self._tiles(write, k):
-                np.maximum(T, _NOTHING, out=T)
-                W = np.exp(T)
-                _add(sums[k], rows, columns, W)
-                _add(products[k], rows, columns, np.multiply(T, W, out=T))
+    def tangent(self, f: FloatArray) -> tuple[FloatArray, float]:
+        """How u / eps and the logarithm of the mean perplexity change with log eps."""
+        return self._scaled(f).tangent()
 
-        list(self._threads.map(strip, range(len(self._blocks))))
-        total = sums.sum(axis=0)
-        return np.exp(np.log(total) - products.sum(axis=0) / total)
+    def _scaled(self, f: FloatArray) -> ScaledDual:
+        """What is known of the plan."""
+        sums = self.state(f).diagonal
+        return ScaledDual(partial(self._product, f), sums, self._couples, self._least)
 
     def log_sums(self, f: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
         """For each of some rows `log sum_j exp(f_j - C_ij / eps)` over some columns."""
@@ -365,53 +385,82 @@ class EntropicDual(Dual[DualState]):
         """The row sums of the plan, and what is made of each strip of its tiles."""
         write, sums = self._exponents(f), self._sums()
 
-        def plan(k: int) -> Iterator[Tile]:
-            for rows, columns, T in self._tiles(write, k):
-                with np.errstate(over="ignore"):
-                    np.exp(T, out=T)
-                _add(sums[k], rows, columns, T)
-                yield rows, columns, T
+        def strip(k: int) -> Iterator[Tile]:
+            for rows, columns, W in self._tiles(write, k):
+                _add(sums[k], rows, columns, W)
+                yield rows, columns, W
 
-        strips = list(self._threads.map(lambda k: use(plan(k)), range(len(self._blocks))))
+        strips = list(self._threads.map(lambda k: use(strip(k)), range(len(self._blocks))))
         return sums.sum(axis=0), strips
 
     def _exponents(self, f: FloatArray) -> Exponents:
         return (self._tile_costs or self._cost).exponents(f, self.eps)
 
-    def _tiles(self, write: Exponents, k: int, which: list[slice] | None = None) -> Iterator[Tile]:
-        """The exponents of a strip of tiles, from the diagonal on; each is valid until the next."""
-        blocks = self._blocks[k:]
-        rows = blocks[0]
-        for columns in blocks if which is None else which:
+    def _tiles(self, write: Exponents, k: int) -> Iterator[Tile]:
+        """The plan in a strip of tiles, from the diagonal on; each is valid until the next."""
+        rows = self._blocks[k]
+        for columns in self._blocks[k:]:
             T = self._buffer(rows.stop - rows.start, columns.stop - columns.start)
             write(rows, columns, T)
             if columns == rows:
                 T[:] = np.triu(T) + np.triu(T, 1).T  # symmetric to the last bit
                 if self._hollow:
                     np.fill_diagonal(T, -np.inf)
+            with np.errstate(over="ignore"):
+                np.exp(T, out=T)
             yield rows, columns, T
 
-    def _buffer(self, n_rows: int, n_columns: int) -> FloatArray:
+    def _buffer(self, n_rows: int, n_columns: int, dtype: Any = np.float64) -> Any:
         """Memory of this thread, always the same: new memory takes longer than exponentials."""
-        if not hasattr(self._scratch, "entries"):
-            self._scratch.entries = np.empty(self._side**2)
-        entries: FloatArray = self._scratch.entries
-        return entries[: n_rows * n_columns].reshape(n_rows, n_columns)
+        kept = self._scratch.__dict__
+        if dtype not in kept:
+            kept[dtype] = np.empty(self._side**2, dtype)
+        return kept[dtype][: n_rows * n_columns].reshape(n_rows, n_columns)
 
     def _for_directions(self, tiles: Iterable[Tile]) -> Strip:
-        """What a direction needs of a strip of the plan, as far as there is room."""
-        kept: list[Kept] = []
-        couples = []
+        """What a direction needs of a strip of the plan, if there is room, and its couples."""
+        couples: list[Entries] = []
+        pieces: list[Piece] = []
+        n_bytes = 0
+        for rows, columns, W in self._pieces(tiles, couples):
+            n_bytes += 8 * W.nnz if issparse(W) else W.nbytes
+            if n_bytes <= self._row_bytes * (rows.stop - rows.start):
+                pieces.append((rows, columns, W if issparse(W) else self._copied(rows, columns, W)))
+            else:
+                pieces = []
+        return pieces, couples
+
+    def _copied(self, rows: slice, columns: slice, W: Float32Array) -> Float32Array:
+        """A tile in the place of the last one of the same pairs: new memory takes longer."""
+        first, n_rows = rows.start, len(W)
+        if first not in self._room:
+            self._room[first] = np.empty((n_rows, self.n - first), np.float32)
+        place = self._room[first][:, columns.start - first : columns.stop - first]
+        place[:] = W
+        return place
+
+    def _pieces(self, tiles: Iterable[Tile], couples: list[Entries]) -> Iterator[Piece]:
+        """A strip as directions take it: dense tiles, valid until the next, and joined sparse ones.
+
+        Its couples are added to the others.
+        """
+        run: list[csr_array] = []
+        first = 0
         for rows, columns, W in tiles:
-            if columns == rows:
-                room = self._row_bytes * len(W)
             tile, (i, j, w) = self._rounded(W)
-            room -= 4 * tile.size if isinstance(tile, np.ndarray) else 8 * tile.nnz
-            kept.append((columns, None if room < 0 else tile))
             i, j = i + rows.start, j + columns.start
             upper = i < j
             couples.append((i[upper], j[upper], w[upper]))
-        return kept, couples
+            first = first if run else columns.start
+            if issparse(tile) and columns != rows:
+                run.append(tile)
+                continue
+            if run:
+                yield rows, slice(first, columns.start), hstack(run, format="csr")
+                run = []
+            yield rows, columns, tile
+        if run:
+            yield rows, slice(first, columns.stop), hstack(run, format="csr")
 
     def _rounded(self, W: FloatArray) -> tuple[Float32Array | csr_array, Entries]:
         """A tile as directions take it, without its couples, and these.
@@ -420,47 +469,50 @@ class EntropicDual(Dual[DualState]):
         have more than half of their row and of their column. There the Hessian is nearly singular,
         and so they stay as they are.
         """
-        with np.errstate(over="ignore"):
-            rounded = W.astype(np.float32)
-        i, j = np.arange(len(W)), W.argmax(axis=1)
-        w = W[i, j]
-        with np.errstate(over="ignore"):
-            most = 2 * w > W.sum(axis=1)
-            i, j, w = i[most], j[most], w[most]
-            most = 2 * w > W[:, j].sum(axis=0)
-        couples = i[most], j[most], w[most]
-        rounded[couples[:2]] = 0
-        i, j, w = _large(slice(0, W.shape[1]), rounded, self._least)
-        if len(w) >= _SPARSE * W.size:
+        n_rows, n_columns = W.shape
+        rounded = self._buffer(n_rows, n_columns, np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded[:] = W
+            i, j = np.arange(n_rows), rounded.argmax(axis=1)
+            most = 2 * rounded[i, j] > rounded @ np.ones(n_columns, np.float32)
+            i, j = i[most], j[most]
+            most = 2 * rounded[i, j] > rounded[:, j].sum(axis=0)
+        i, j = i[most], j[most]
+        rounded[i, j] = 0
+        couples = i, j, W[i, j]
+        is_large = rounded >= self._least
+        if np.count_nonzero(is_large) >= _SPARSE * W.size:
             return rounded, couples
-        return compressed(np.bincount(i, minlength=len(W)), j, w, W.shape[1]), couples
+        places = np.flatnonzero(is_large)
+        i = places // n_columns
+        j, w = places - i * n_columns, rounded.ravel()[places]
+        return compressed(np.bincount(i, minlength=n_rows), j, w, n_columns), couples
 
-    def _product(self, f: FloatArray, x: FloatArray) -> FloatArray:
-        """The product of the plan without its couples with x, in float32, by the last strips."""
+    def _product(
+        self, f: FloatArray, x: FloatArray, of: Callable[[Any], Any] | None = None
+    ) -> FloatArray:
+        """The product of the plan without its couples with x, in float32, by the last strips.
+
+        Or that of a function of its entries.
+        """
         sums = self._sums()
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
 
         def add(k: int) -> None:
-            own = self._blocks[k]
-            for columns, W in self._kept(f, k):
-                sums[k, own] += W @ x[columns]
-                if columns != own:
-                    sums[k, columns] += W.T @ x[own]
+            for rows, columns, W in self._strips[k] or self._again(f, k):
+                if of is not None:
+                    W = _with_entries(W, of(W.data)) if issparse(W) else of(W)
+                sums[k, rows] += W @ x[columns]
+                if columns != rows:
+                    sums[k, columns] += W.T @ x[rows]
 
         list(self._threads.map(add, range(len(self._blocks))))
         return sums.sum(axis=0)
 
-    def _kept(self, f: FloatArray, k: int) -> Iterator[tuple[slice, Any]]:
-        """The tiles of a strip that directions take; those that were not kept are made again."""
-        missing = [columns for columns, W in self._strips[k] if W is None]
-        again = self._tiles(self._exponents(f), k, missing) if missing else iter(())
-        for columns, W in self._strips[k]:
-            if W is None:
-                T = next(again)[2]
-                with np.errstate(over="ignore"):
-                    W, _ = self._rounded(np.exp(T, out=T))
-            yield columns, W
+    def _again(self, f: FloatArray, k: int) -> Iterator[Piece]:
+        """The pieces of a strip that was not kept."""
+        return self._pieces(self._tiles(self._exponents(f), k), [])
 
 
 class ScaledDual(Dual[DualState]):
@@ -476,14 +528,15 @@ class ScaledDual(Dual[DualState]):
     rest : the product of the rest of W, as far as it is known, with a vector, to a few digits.
     sums : the row sums of all of W.
     couples : rows i < j and entries.
+    least : entries that are not known are below this.
     """
 
     mass = 1.0
 
     def __init__(
-        self, rest: Callable[[FloatArray], FloatArray], sums: FloatArray, couples: Entries
+        self, rest: Callable[..., FloatArray], sums: FloatArray, couples: Entries, least: float
     ) -> None:
-        self._rest, self._couples = rest, couples
+        self._rest, self._sums, self._couples, self._least = rest, sums, couples, least
         self._rest_sums = np.maximum(sums - self._coupled(np.ones(len(sums))), 0)
         self._missing = np.maximum(self._rest_sums - rest(np.ones(len(sums))), 0)
         i, j, w = couples
@@ -523,10 +576,11 @@ class ScaledDual(Dual[DualState]):
         return np.where(far, self._rest(y) + self._missing, near)
 
     def direction(self, x: FloatArray, state: DualState, delta: float) -> FloatArray:
-        """The Newton step, preconditioned by blocks of couples; what is nearly singular is there.
+        """The Newton step; what is nearly singular are blocks of couples, so it needs no delta."""
+        return self._solved(x, state, -state.gradient, self.error(state))
 
-        So it needs no delta.
-        """
+    def _solved(self, x: FloatArray, state: DualState, r: FloatArray, error: float) -> FloatArray:
+        """The solution of a system with the Hessian at x, preconditioned by blocks of couples."""
         d, y, (i, j, w) = state.diagonal, np.exp(x), self._blocks
         w = y[i] * w * y[j]
         determinant = np.maximum(d[i] * d[j] - w * w, _ROUNDING * d[i] * d[j])
@@ -537,9 +591,39 @@ class ScaledDual(Dual[DualState]):
             z[j] = (d[i] * r[j] - w * r[i]) / determinant
             return z
 
-        return conjugate_gradients(
-            state.hessian, 0.0, precondition, -state.gradient, self.error(state)
-        )
+        return conjugate_gradients(state.hessian, 0.0, precondition, r, error)
+
+    def perplexities(self) -> FloatArray:
+        """The exponential of the entropy of each row of W, scaled to sum one."""
+        return np.exp(np.log(self._sums) - self._logarithms(np.ones_like(self._sums)) / self._sums)
+
+    def tangent(self) -> tuple[FloatArray, float]:
+        r"""How u / eps and the logarithm of the mean perplexity change with log eps.
+
+        With :math:`T = \log W` and :math:`du = \varepsilon x` an entry changes by
+        :math:`W_{ij} (x_i + x_j - T_{ij})`. Row sums do not change, so that
+        :math:`(\mathrm{diag}(W 1) + W) x = (W \circ T) 1`, and the entropy of row i changes by
+        :math:`\sum_j W_{ij} T_{ij} (T_{ij} - x_i - x_j)`.
+        """
+        ones = np.ones_like(self._sums)
+        first, second = self._logarithms(ones), self._logarithms(ones, 2)
+        x = self._solved(0 * ones, self.state(0 * ones), first, _TANGENT_ERROR)
+        perplexities = np.exp(np.log(self._sums) - first / self._sums)
+        change = second - x * first - self._logarithms(x)
+        return x, float(perplexities @ change / perplexities.sum())
+
+    def _logarithms(self, x: FloatArray, power: int = 1) -> FloatArray:
+        """`sum_j W_ij (log W_ij)^power x_j`.
+
+        The entries of a row that are not known have at most the logarithm of the least and on
+        average at least that of their mean: it is taken half way between the two.
+        """
+        (i, j, w), n = self._couples, len(x)
+        w = _with_logarithms(w, power)
+        known = self._rest(x, partial(_with_logarithms, power=power))
+        known += np.bincount(np.r_[i, j], np.r_[w * x[j], w * x[i]], n)
+        level = np.log(np.maximum(self._missing / n, _TINY)) + np.log(max(self._least, _TINY))
+        return known + self._missing * (level / 2) ** power * x.mean()
 
     def can_scale(self, off: float) -> bool:
         """There is no other way."""
@@ -571,6 +655,16 @@ class TileCosts:
             out += f[rows, None]
 
         return write
+
+
+def _with_entries(W: csr_array, entries: Float32Array) -> csr_array:
+    """Other entries in the same places."""
+    return csr_array((entries, W.indices, W.indptr), shape=W.shape)
+
+
+def _with_logarithms(w: Any, power: int) -> Any:
+    """The product of w and a power of log w, and zero at zero."""
+    return w * np.log(np.where(w > 0, w, 1)) ** power
 
 
 def _solved(W: FloatArray, sums: FloatArray, r: FloatArray) -> FloatArray:
@@ -615,12 +709,12 @@ def _damped(
     return f, history
 
 
-@np.errstate(over="ignore")  # what overflows is no better
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is no better
 def _add(sums: FloatArray, rows: slice, columns: slice, W: FloatArray) -> None:
     """Add a tile of a symmetric matrix to the sums of its rows."""
-    sums[rows] += W.sum(axis=1)
+    sums[rows] += W @ np.ones(W.shape[1])
     if columns != rows:
-        sums[columns] += W.sum(axis=0)
+        sums[columns] += np.ones(len(W)) @ W
 
 
 def _large(columns: slice, W: Any, least: float) -> Entries:
