@@ -155,8 +155,8 @@ class FloorDual(Dual[FloorState]):
         path = self._path(x)
         if path is not None:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # is no better
-                x, found = path.follow(x, error_of, max(_NEAR_PATH, tol / 10))
-            if found <= error / 10:
+                x, found = path.follow(x, error_of, max(_NEAR_PATH, tol))
+            if found <= max(tol, error / 10):
                 return x
         return self.sweep(x, error / 10, _LONG_SWEEPS)
 

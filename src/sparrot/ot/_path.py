@@ -63,6 +63,7 @@ _LEAST_SHARE = 1e-12  # below that the costs of typical points drown in the roun
 _NEAREST_OF, _NEAREST_AMONG = 16, 512  # points whose nearest cost says how small eps may get
 _TINY = 1e-12  # relative eps that deserves a look at the nearest costs
 _VAST = 1e100  # relative eps whose square, summed over pairs, is far from overflow
+_FLATTEST, _STEEPEST = 0.05, 5.0  # slopes of a search; one that is known may be steeper
 _STRIDE = 3.0  # longest step of a search, in log eps,
 _ENTROPIC_STRIDE = 1.4  # and where too small an eps is much harder than a larger one
 _END_OF_PLATEAUS = np.log(1e5)  # relative eps beyond this factor: flat there is flat for good
@@ -781,9 +782,9 @@ class Secant:
             if is_extreme and is_flat:
                 raise self.out_of_reach(self._low)
             if dx * dy > 0 and slope is None:
-                slope = dy / dx
+                slope = min(dy / dx, _STEEPEST)
         if slope is not None:
-            self.slope = float(np.clip(slope, 0.05, 5.0))
+            self.slope = max(slope, _FLATTEST)
         self._before = x, y
         step = np.clip(-y / self.slope, -self._stride, self._stride)
         self.x = float(np.clip(x + step, self._low, self._high))

@@ -447,7 +447,7 @@ class EntropicDual(Dual[DualState]):
         run: list[csr_array] = []
         first = 0
         for rows, columns, W in tiles:
-            tile, (i, j, w) = self._rounded(W)
+            tile, (i, j, w) = self._rounded(W, columns == rows)
             i, j = i + rows.start, j + columns.start
             upper = i < j
             couples.append((i[upper], j[upper], w[upper]))
@@ -462,12 +462,14 @@ class EntropicDual(Dual[DualState]):
         if run:
             yield rows, slice(first, columns.stop), hstack(run, format="csr")
 
-    def _rounded(self, W: FloatArray) -> tuple[Float32Array | csr_array, Entries]:
+    def _rounded(
+        self, W: FloatArray, on_diagonal: bool
+    ) -> tuple[Float32Array | csr_array, Entries]:
         """A tile as directions take it, without its couples, and these.
 
         It is in float32, and where few entries are large only these. Couples are the pairs that
         have more than half of their row and of their column. There the Hessian is nearly singular,
-        and so they stay as they are.
+        and so they stay as they are. A point is no couple by itself.
         """
         n_rows, n_columns = W.shape
         rounded = self._buffer(n_rows, n_columns, np.float32)
@@ -475,6 +477,8 @@ class EntropicDual(Dual[DualState]):
             rounded[:] = W
             i, j = np.arange(n_rows), rounded.argmax(axis=1)
             most = 2 * rounded[i, j] > rounded @ np.ones(n_columns, np.float32)
+            if on_diagonal:
+                most &= i != j
             i, j = i[most], j[most]
             most = 2 * rounded[i, j] > rounded[:, j].sum(axis=0)
         i, j = i[most], j[most]

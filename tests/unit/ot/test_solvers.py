@@ -372,7 +372,7 @@ def test_free_memory_does_not_change_a_bit_of_entropic_transport(monkeypatch, d,
     X = np.random.default_rng(0).standard_normal((600, d))
     made, rounded = [], EntropicDual._rounded
     monkeypatch.setattr(
-        EntropicDual, "_rounded", lambda self, W: made.append(W.shape) or rounded(self, W)
+        EntropicDual, "_rounded", lambda self, W, own: made.append(W.shape) or rounded(self, W, own)
     )
     found = []
     for free in (1e12, 2e5):  # the latter less than a third of the plan in float32
