@@ -1,6 +1,6 @@
 r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
 
-Below a thousand rows LAPACK is fast enough and never fails. From there on the solver of choice
+Up to a thousand rows LAPACK is as fast as anything and never fails. Above that the solver of choice
 is the Lanczos method with blocks of four columns, one pass over S for all of them, and with a
 filter: it works on :math:`T_m(s(S))`, where the Chebyshev polynomial of degree m of
 :math:`s(\lambda) = 2 (\lambda + 1) / (c + 1) - 1` leaves everything in :math:`[-1, c]` in [-1, 1]
@@ -34,7 +34,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 
-_DENSE = 1000  # rows below which LAPACK comes first; half of that for a single pair
+_DENSE = 1000  # rows up to which LAPACK comes first; half of that for a single pair
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
 _WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
 _FIRST, _BLOCKS = 8, 12  # blocks before there is a filter, and besides what a restart keeps
@@ -124,7 +124,7 @@ def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
         return ("dense",)
     if solver != "auto":
         return (solver,)
-    if n < (_DENSE if k > 1 else _DENSE // 2):
+    if n <= (_DENSE if k > 1 else _DENSE // 2):
         return ("dense",)
     return "lanczos", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 

@@ -61,7 +61,7 @@ def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch, run):
 
 
 def test_the_ladder_begins_with_the_fastest_solver_that_misses_nothing():
-    assert _ladder(499, 1, "auto") == _ladder(999, 3, "auto") == ("dense",)
+    assert _ladder(500, 1, "auto") == _ladder(1000, 3, "auto") == ("dense",)
     assert _ladder(2100, 3, "auto") == ("lanczos", "arpack", "lobpcg", "dense")
     assert _ladder(10**5, 1, "auto") == ("lanczos", "arpack", "lobpcg")
     assert _ladder(2100, 3, "lobpcg") == ("lobpcg",)
