@@ -185,12 +185,14 @@ def _arpack(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
     ncv = min(A.shape[0], max(4 * k, 40))
     v0 = X.sum(axis=1)
     try:
-        return eigsh(A, k, which="LA", v0=v0, tol=tol / 10, ncv=ncv, maxiter=_RESTARTS)
+        values, found = eigsh(A, k, which="LA", v0=v0, tol=tol / 10, ncv=ncv, maxiter=_RESTARTS)
+        if len(values) == k:  # or fewer, without a word
+            return values, found
     except ArpackNoConvergence as error:
-        found = error.eigenvectors.shape[1]
-        V = np.linalg.qr(np.hstack([error.eigenvectors, X[:, : k - found]]))[0]
+        found = error.eigenvectors
     except ArpackError:
-        V = np.linalg.qr(X[:, :k])[0]
+        found = X[:, :0]
+    V = np.linalg.qr(np.hstack([found, X[:, : k - found.shape[1]]]))[0]
     values, Q = eigh(V.T @ (A @ V))
     return values, V @ Q
 

@@ -68,6 +68,17 @@ def test_the_ladder_begins_with_the_fastest_solver_that_misses_nothing():
     assert _ladder(60, 5, "lobpcg") == ("dense",)
 
 
+def test_pairs_that_arpack_leaves_out_without_a_word_are_not_missing(monkeypatch, run):
+    def few(*args, **kwargs):
+        return [part[..., :2] for part in sp.linalg.eigsh(*args, **kwargs)]
+
+    monkeypatch.setattr("sparrot._eigensolver.eigsh", few)
+    S = np.diag(np.linspace(0, 1, 60))
+    pairs = leading_eigenpairs(S, 4, run, solver="arpack")
+    assert pairs.vectors.shape == (60, 4)
+    assert pairs.residuals.max() > 1e-8  # which the caller looks at
+
+
 def test_small_residuals_do_not_excuse_a_missing_pair():
     V = np.eye(4)[:, :2]
     best = EigenPairs(np.array([1.0, 0.9]), V, np.full(2, 1e-6), "a")
