@@ -31,7 +31,14 @@ from sparrot.engine import Run
 from sparrot.errors import NotEnoughMemoryError
 from sparrot.ot._checkpoint import Checkpoint, State
 from sparrot.ot._ctransform import FEW, Reference, c_transform, rough_c_transform
-from sparrot.ot._dual import GATHERED_BYTES, DenseDual, RestrictedDual, SparseDual, like
+from sparrot.ot._dual import (
+    CEILING_TOL,
+    GATHERED_BYTES,
+    DenseDual,
+    RestrictedDual,
+    SparseDual,
+    like,
+)
 from sparrot.ot._floor import (
     SparseFloorDual,
     at_other_eps,
@@ -61,7 +68,6 @@ from sparrot.ot._screening import (
 )
 
 LOG = logging.getLogger("sparrot")
-_CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 _MAX_ROUNDS = 200
 _FASTEST_RISE = 8.0  # factor on a row's slack from one round to the next
 _NEARLY_OUT = 0.05  # share of its slack within which a row rises with those that stick out
@@ -494,16 +500,16 @@ class Ceilings:
             dual = self._dual(problem, slack)
             if rounds == 1 and isinstance(dual, SparseDual):
                 u = self._come_down(problem, dual, u, slack, budget)
-            for aim in (max(tol, _CEILING_TOL), tol):
+            for aim in sorted({tol, *(max(tol, rough) for rough in dual.rough)}, reverse=True):
                 result = dual.solve(u, aim, budget.left, self._reporter(budget))
                 budget.spend(result)
                 u, over = result.u, dual.over(result.u)
                 self._e = self._e if dual.e is None else dual.e
-                if aim == tol or len(over) or result.error > _CEILING_TOL:
+                if len(over) or result.error > max(aim, CEILING_TOL):
                     break
             if self._keep is not None:
                 self._keep(self._state(result.u, dual.e))
-            lost = result.error > max(tol, _CEILING_TOL) or not np.isfinite(result.u).all()
+            lost = result.error > max(aim, CEILING_TOL) or not np.isfinite(result.u).all()
             if len(over) == 0 or lost or budget.left <= 0 or rounds == _MAX_ROUNDS:
                 return self._solution(problem, dual, result, len(over) == 0, tol)
             u = np.minimum(result.u, self._r)

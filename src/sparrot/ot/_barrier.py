@@ -109,15 +109,17 @@ class CentralPath:
         self._i, self._j = np.repeat(rows, support.counts), support.indices
         self._C, self._eps, self._k = support.cost, eps, k
         self._r, self._soft = ceiling, 1 / stiffness
+        self._point: _Point | None = None  # where it was left
 
     def follow(
         self, x: FloatArray, error: Callable[[FloatArray], float], enough: float
     ) -> tuple[FloatArray, float]:
         """From near x = (u, e) on, until the error of (u, e) is small enough.
 
-        The best of these, and its error.
+        If it was followed before, it goes on from where it was left. The best of these, and its
+        error.
         """
-        point, short = self._first(x), 0
+        point, short = self._first(x) if self._point is None else self._point, 0
         best, least = x, error(x)
         for _ in range(_MOST_STEPS):
             here = np.stack([point.u, point.e])
@@ -129,6 +131,7 @@ class CentralPath:
             length = _TO_THE_BOUNDARY * point.farthest(step)
             point = point.moved(step, length)
             short = short + 1 if length < _TOO_SHORT else 0
+        self._point = point
         return best, least
 
     def _first(self, x: FloatArray) -> _Point:

@@ -41,6 +41,7 @@ from sparrot.ot._screening import Support, SupportBlock, SupportInBlocks
 
 _DENSE_BLOCK = 256  # rows of a dense matrix at a time
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
+CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 GATHERED_BYTES = 64  # of one entry of a matrix that comes from workers, all copies counted
 _AT_ONCE = 4  # blocks of such a matrix that are on their way
 
@@ -335,9 +336,11 @@ class RestrictedDual(ABC):
 
     Attributes
     ----------
+    rough : errors at which it is worth a look whether potentials stick out, before the last.
     e : the multipliers of a floor on rows, if there is one.
     """
 
+    rough: tuple[float, ...] = (CEILING_TOL,)
     e: FloatArray | None = None
 
     def __init__(

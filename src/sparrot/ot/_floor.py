@@ -20,6 +20,11 @@ Newton works on u and on the free :math:`e_i`: those that a step of their own wo
 go to zero (a primal-dual active set). It needs a start that is not too far off. The c-transform of
 a row, now in the two variables of the row, gives one: taking all rows half way to theirs never
 increases :math:`\Psi`, for the same reason as in `sparrot.ot._newton`.
+
+Rows with hardly more neighbors than their floor, as with k = 2, hold each other up: one kink stops
+the step of all. There Newton goes on from the central path (`sparrot.ot._barrier`); and where few
+rows are off, :math:`\Psi` is minimized over these and rows near them alone, all others held, by
+steps whose length is their own.
 """
 
 from __future__ import annotations
@@ -63,6 +68,14 @@ _MAX_SWEEPS = 5  # or after so many sweeps
 _MAX_SOLVES = 3  # of the system for one step
 _MANY_STEPS = 20  # of Newton, after which the central path is faster
 _NEAR_PATH = 1e-6  # error up to which that is followed
+_FIRST_LOOK = 1e-2  # error at which potentials that stick out are first looked for
+_FEW_NEIGHBORS = 3.0  # floor of rows below which they hold each other up: of so many rows
+_MANY_ROWS = 2000  # or more, those that are off are solved for by themselves,
+_FEW_ROWS = 0.2  # if they and rows near them are no larger share,
+_HOPS = 3  # near being so many pairs with mass away,
+_MOST_PATCHES, _PATCH_STEPS = 20, 500  # so often, and by so many steps, at most;
+_VERY_FEW = 0.01  # and Newton's method goes on from there if so small a share
+_MUCH = 10.0  # is off by more than the largest error divided by this
 _DENSE_PATH = 1_000_000  # pairs of a dense matrix, at most, that it is followed over
 _HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
 _MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
@@ -92,7 +105,8 @@ class FloorDual(Dual[FloorState]):
 
     mass = 1.0
     most_delta = 1e-1
-    many_steps = _MANY_STEPS
+    many_steps: float = _MANY_STEPS
+    _central: CentralPath | None = None  # once it was followed
 
     @abstractmethod
     def c_transform(
@@ -144,21 +158,30 @@ class FloorDual(Dual[FloorState]):
 
     def restarted(
         self, x: FloatArray, error: float, tol: float, report: Callable[[float], None]
-    ) -> FloatArray:
-        """Further along the central path; where that is not at hand or of no use, by sweeps."""
+    ) -> FloatArray | None:
+        """After few rows that stop all others; or further along the central path; or by sweeps."""
 
         def error_of(x: FloatArray) -> float:
             here = self.error(self.state(x))
             report(here)
             return here
 
-        path = self._path(x)
-        if path is not None:
+        less = max(tol, error / _MUCH)
+        if (self.state(x).errors > less).mean() < _VERY_FEW:
+            y = self.patched(x, less)
+            if error_of(y) <= less:
+                return y
+        self._central = self._central or self._path(x)
+        if self._central is not None:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # is no better
-                x, found = path.follow(x, error_of, max(_NEAR_PATH, tol))
-            if found <= max(tol, error / 10):
+                x, found = self._central.follow(x, error_of, max(_NEAR_PATH, tol))
+            if found <= less:
                 return x
-        return self.sweep(x, error / 10, _LONG_SWEEPS)
+        return self.sweep(x, error / _MUCH, _LONG_SWEEPS)
+
+    def patched(self, x: FloatArray, tol: float) -> FloatArray:
+        """Where few rows are off by more than a tolerance, with these solved for by themselves."""
+        return x
 
     @abstractmethod
     def _path(self, x: FloatArray) -> CentralPath | None:
@@ -318,6 +341,8 @@ class FloorRows(SupportRows):
 class SparseFloorDual(RestrictedDual, FloorDual):
     """The dual over a support, from multipliers e on, which it keeps."""
 
+    rough = (_FIRST_LOOK,)
+
     def __init__(
         self,
         support: Support | SupportInBlocks,
@@ -331,7 +356,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         self._eps, self._k = problem.regularizer.mass, problem.floor
         super().__init__(support, ceiling, stiffness, partial(FloorRows, eps=self._eps), run)
         self.e: FloatArray = e
-        self._problem, self._support, self._threads = problem, support, run.threads
+        self._problem, self._support, self._run = problem, support, run
         self._too_few = support.counts < self._k
         self._stiff = np.empty(0)  # of the ghosts of the last state
 
@@ -343,9 +368,46 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         u, self.e = x
         if len(self.over(u)):
             return NewtonResult(u, np.nan, ())
-        result = newton(self, x, tol, max_iter, report)
+        result = newton(self, self.patched(x, tol), tol, max_iter, report)
         u, self.e = result.u
         return replace(result, u=u)
+
+    def patched(self, x: FloatArray, tol: float) -> FloatArray:
+        """Rows that are off, with rows near them, by Newton steps of their own, others held.
+
+        What is off after that is just outside of these: it is next, together with them.
+        """
+        n, support = len(self._k), self._support
+        easy = n < _MANY_ROWS or self._k.min() >= _FEW_NEIGHBORS
+        if easy or not isinstance(support, Support):
+            return x
+        pairs = csr_array((support.cost, support.indices, support.indptr), shape=(n, n))
+        free = np.zeros(n, bool)
+        for _ in range(_MOST_PATCHES):
+            off = self.state(x).errors > tol
+            if not 0 < off.mean() <= _FEW_ROWS:
+                break
+            free = _near(free | off, pairs, x[0])
+            if free.mean() > _FEW_ROWS:
+                break
+            rows = np.flatnonzero(free)
+            names = np.union1d(rows, pairs[rows].indices)
+            dual = self._patch(pairs[names][:, names], names, ~free[names], x[1])
+            result = newton(dual, x[:, names], tol, _PATCH_STEPS)
+            x = x.copy()
+            x[:, names] = result.u
+            if result.error > tol:
+                break
+        return x
+
+    def _patch(
+        self, pairs: csr_array, names: IntArray, held: BoolArray, e: FloatArray
+    ) -> SparseFloorDual:
+        """The dual of some points, of which some are held."""
+        support = Support(pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32), pairs.data)
+        ghosts = self._ceiling[names], self._stiffness[names]
+        problem = replace(self._problem.part(names), floor=self._k[names])
+        return PatchDual(support, *ghosts, problem, e[names], self._run, held)
 
     def over(self, u: FloatArray) -> IntArray:
         """Also the rows with fewer pairs than their floor: only a ghost could take the rest."""
@@ -387,7 +449,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         if not isinstance(self._support, Support):
             return None
         ghosts = self._ceiling, self._stiffness
-        return CentralPath(self._support, self._eps, self._k, *ghosts, self._threads)
+        return CentralPath(self._support, self._eps, self._k, *ghosts, self._run.threads)
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""
@@ -403,6 +465,54 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         self.state(np.stack([u, self.e]))
         counts, columns, entries = self._rows.entries(u, self.e)
         return compressed(counts, columns, entries, len(u))
+
+
+class PatchDual(SparseFloorDual):
+    """The dual over a support, with some points held where they are."""
+
+    many_steps = np.inf
+
+    def __init__(
+        self,
+        support: Support,
+        ceiling: FloatArray,
+        stiffness: FloatArray,
+        problem: SparseProblem,
+        e: FloatArray,
+        run: Run,
+        held: BoolArray,
+    ) -> None:
+        super().__init__(support, ceiling, stiffness, problem, e, run)
+        self._held = held
+
+    def state(self, x: FloatArray) -> FloorState:
+        """With no error of points that are held, and no reason to move them."""
+        state, held = super().state(x), self._held
+        state.gradient[:, held] = state.b[held] = state.errors[held] = 0.0
+        state.diagonal[held] = state.q[held] = 1.0
+        return state
+
+    def _hessian(self, p: FloatArray) -> FloatArray:
+        out = super()._hessian(p)
+        out[:, self._held] = p[:, self._held]
+        return out
+
+    def restarted(
+        self, x: FloatArray, error: float, tol: float, report: Callable[[float], None]
+    ) -> FloatArray | None:
+        """Nowhere: all rows together may get further."""
+        return None
+
+
+def _near(rows: BoolArray, pairs: csr_array, u: FloatArray) -> BoolArray:
+    """Some rows, and those that are few pairs with mass away."""
+    rows = rows.copy()
+    for _ in range(_HOPS):
+        some = np.flatnonzero(rows)
+        part = pairs[some]
+        own = np.repeat(some, np.diff(part.indptr))
+        rows[part.indices[u[own] + u[part.indices] > part.data]] = True
+    return rows
 
 
 def floor_transform_over(

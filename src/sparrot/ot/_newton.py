@@ -156,6 +156,7 @@ def newton(
     delta, stuck = dual.first_delta(state), False
     progressed, good = 0, np.full(2, np.inf)  # the last step that was better by a good part
     restarted = np.inf  # the least error at the last restart: from there it would go the same way
+    late = dual.many_steps  # when to look for a better place to go on from
     while True:
         error = dual.error(state)
         errors = np.array([error, np.abs(state.gradient).sum()])  # of the worst point, and of all
@@ -166,17 +167,19 @@ def newton(
         report(len(history), error)
         if error <= tol or len(history) >= max_iter or not np.isfinite(error):
             break
-        is_late = restarted == np.inf and len(history) >= dual.many_steps
-        if stuck or is_late or len(history) > progressed + _patience(dual, u, state, least):
+        hopeless = stuck or len(history) > progressed + _patience(dual, u, state, least)
+        if hopeless or len(history) >= late:
             again = None
             if least < _BETTER * restarted:
                 again = dual.restarted(best, least, tol, partial(report, len(history)))
-            if again is None:
+            if again is None and hopeless:
                 break
-            u, restarted, progressed = again, least, len(history)
-            state = dual.state(u)
-            delta, stuck = dual.first_delta(state), False
-            continue
+            late = len(history) + dual.many_steps
+            if again is not None:
+                u, restarted, progressed = again, least, len(history)
+                state = dual.state(u)
+                delta, stuck = dual.first_delta(state), False
+                continue
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
         if len(lonely):

@@ -31,7 +31,13 @@ from sparrot.ot._active_set import ActiveSet, Ceilings
 from sparrot.ot._barrier import CentralPath
 from sparrot.ot._ctransform import Reference
 from sparrot.ot._dense import DenseNewton
-from sparrot.ot._floor import FloorDual, SparseFloorDual, floor_certificate, transform_rows
+from sparrot.ot._floor import (
+    DenseFloorDual,
+    FloorDual,
+    SparseFloorDual,
+    floor_certificate,
+    transform_rows,
+)
 from sparrot.ot._screening import Support
 
 
@@ -1089,6 +1095,48 @@ def test_rows_of_two_neighbors_do_not_hold_each_other_up(seed):
     a = sparrot.qot(X, n_neighbors=2)
     assert a.certificate.largest_error <= 1e-8
     assert a.n_iter <= 60
+
+
+def test_few_rows_of_two_neighbors_are_solved_for_by_themselves(monkeypatch):
+    """All others keep their potentials to the bit, and the result is optimal for all rows."""
+    X, seen = np.random.default_rng(0).standard_normal((3000, 3)), []
+    patched = SparseFloorDual.patched
+
+    def watched(self, x, tol):
+        there = patched(self, x, tol)
+        if there is not x:
+            moved = (x != there).any(axis=0)
+            before, after = self.state(x).errors, self.state(there).errors
+            seen.append((moved.mean(), (before > tol).mean(), after.max() <= tol))
+        return there
+
+    monkeypatch.setattr(SparseFloorDual, "patched", watched)
+    a = sparrot.qot(X, n_neighbors=2)
+    assert_floor_optimal(a, half_squared(X), 2)
+    assert any(right for _, _, right in seen)
+    for moved, off, _ in seen:
+        assert 0 < off <= 0.2
+        assert 0 < moved <= 0.2
+
+
+def test_the_central_path_goes_on_where_it_was_left():
+    n, k, eps = 300, np.full(300, 2.0), 0.05
+    cost = make_cost(points("gaussian", n)[:, :3], "sqeuclidean")
+    problem = Problem(cost, QuadraticRegularizer(eps), floor=k)
+    with Run() as run:
+        dual = DenseFloorDual(problem.dense_cost(), problem, run)
+        asked = []
+
+        def error(x):
+            asked.append(dual.error(dual.state(x)))
+            return asked[-1]
+
+        path = dual._path(np.zeros((2, n)))
+        _, first = path.follow(np.zeros((2, n)), error, 1e-2)
+        n_first = len(asked)
+        _, last = path.follow(np.zeros((2, n)), error, 1e-5)
+        assert last <= 1e-5 < first <= 1e-2
+        assert asked[n_first + 1] <= first  # after that of the x that was given
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
