@@ -1,6 +1,6 @@
 r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
 
-Up to 500 rows LAPACK is as fast as anything and never fails. Above that the solver of choice is the
+Up to 900 rows LAPACK takes no time and never fails. Above that the solver of choice is the
 Lanczos method with blocks of four columns, one pass over S for all of them, and with a filter: it
 works on :math:`T_m(s(S))`, where the Chebyshev polynomial of degree m of
 :math:`s(\lambda) = 2 (\lambda + 1) / (c + 1) - 1` leaves everything in :math:`[-1, c]` in [-1, 1]
@@ -34,7 +34,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 
-_DENSE = 500  # rows up to which LAPACK comes first; and second for twice as many
+_DENSE, _DENSE_IF_SPARSE = 1000, 900  # rows up to which LAPACK comes first
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
 _WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
 _FIRST, _BLOCKS = 6, 12  # blocks before there is a filter, and besides what a restart keeps
@@ -96,10 +96,10 @@ def leading_eigenpairs(
     n = S.shape[0]
     A = S if known is None else _Deflated(S, known)
     best = None
-    for name in _ladder(n, k, solver):
+    for name in _ladder(n, k, solver, issparse(S)):
         start = partial(_start, n, seed, best)
         pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
-        if best is None or _better(pairs, best, tol):
+        if best is None or name == "dense" or _better(pairs, best, tol):
             best = pairs
         if best.residuals.max() <= tol:
             break
@@ -118,15 +118,15 @@ class _Deflated(LinearOperator):  # type: ignore[misc]
         return self.matrix @ X - self.known @ (2 * (self.known.T @ X))
 
 
-def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
-    """The solvers to try, one after the other."""
+def _ladder(n: int, k: int, solver: str, sparse: bool = True) -> tuple[str, ...]:
+    """The solvers to try, one after the other; there is no filter for a dense matrix."""
     if 5 * _block(k) > n:
         return ("dense",)
     if solver != "auto":
         return (solver,)
-    if n <= _DENSE:
+    if n <= ((_DENSE_IF_SPARSE if sparse else _DENSE) if k > 1 else _DENSE // 2):
         return ("dense",)
-    if n <= 2 * _DENSE:
+    if n <= _DENSE:
         return "lanczos", "dense"
     return "lanczos", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 
