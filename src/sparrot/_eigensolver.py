@@ -1,8 +1,8 @@
 r"""Leading eigenpairs of a symmetric matrix S with spectrum in [-1, 1]: several solvers, one check.
 
-Up to a thousand rows LAPACK is as fast as anything and never fails. Above that the solver of choice
-is the Lanczos method with blocks of four columns, one pass over S for all of them, and with a
-filter: it works on :math:`T_m(s(S))`, where the Chebyshev polynomial of degree m of
+Up to 900 rows LAPACK takes no time and never fails. Above that the solver of choice is the
+Lanczos method with blocks of four columns, one pass over S for all of them, and with a filter: it
+works on :math:`T_m(s(S))`, where the Chebyshev polynomial of degree m of
 :math:`s(\lambda) = 2 (\lambda + 1) / (c + 1) - 1` leaves everything in :math:`[-1, c]` in [-1, 1]
 and lifts the rest like :math:`\cosh(m\, \mathrm{arcosh}\, s(\lambda))`. So the basis, on which the
 method spends most of its time if rows are sparse, need not have a block for every product with S.
@@ -26,26 +26,26 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, inv
+from scipy.linalg import LinAlgError, eigh
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 
 from sparrot._types import FloatArray, IntArray
 from sparrot.engine import Run
 
-_DENSE = 1000  # rows up to which LAPACK comes first; half of that for a single pair
+_DENSE, _DENSE_IF_SPARSE = 1000, 900  # rows up to which LAPACK comes first
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
 _WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
-_FIRST, _BLOCKS = 8, 12  # blocks before there is a filter, and besides what a restart keeps
+_FIRST, _BLOCKS = 6, 12  # blocks before there is a filter, and besides what a restart keeps
 _ENTRIES = 400  # of a row: with a filter it is multiplied so often that these are the most work
-_GROWTH = 30.0  # by which a filter lifts the largest eigenvalue, at most
+_GROWTH = 100.0  # by which a filter lifts the largest eigenvalue, at most
 _LOWEST = -0.5  # c of a filter that is worth it
-_IN_CACHE = 40_000  # rows that need no order
+_IN_CACHE = 2000  # rows that need no order
 _LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
 _ROUNDING = 1e-24  # a square that is nothing else
 _ROWS = 4096  # in a block
-_PIECES, _LEAST = 8, 6000  # of the rows, at most, for any number of threads; and rows of a piece
+_PIECES, _LEAST = 8, 5000  # of the rows, at most, for any number of threads; and rows of a piece
 _RESTARTS = 500  # of a Krylov space, at most
 Found = tuple[FloatArray, FloatArray]
 Start = Callable[[int], FloatArray]  # random columns, so many
@@ -96,10 +96,10 @@ def leading_eigenpairs(
     n = S.shape[0]
     A = S if known is None else _Deflated(S, known)
     best = None
-    for name in _ladder(n, k, solver):
+    for name in _ladder(n, k, solver, issparse(S)):
         start = partial(_start, n, seed, best)
         pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
-        if best is None or _better(pairs, best, tol):
+        if best is None or name == "dense" or _better(pairs, best, tol):
             best = pairs
         if best.residuals.max() <= tol:
             break
@@ -118,14 +118,16 @@ class _Deflated(LinearOperator):  # type: ignore[misc]
         return self.matrix @ X - self.known @ (2 * (self.known.T @ X))
 
 
-def _ladder(n: int, k: int, solver: str) -> tuple[str, ...]:
-    """The solvers to try, one after the other."""
+def _ladder(n: int, k: int, solver: str, sparse: bool = True) -> tuple[str, ...]:
+    """The solvers to try, one after the other; there is no filter for a dense matrix."""
     if 5 * _block(k) > n:
         return ("dense",)
     if solver != "auto":
         return (solver,)
-    if n <= (_DENSE if k > 1 else _DENSE // 2):
+    if n <= ((_DENSE_IF_SPARSE if sparse else _DENSE) if k > 1 else _DENSE // 2):
         return ("dense",)
+    if n <= _DENSE:
+        return "lanczos", "dense"
     return "lanczos", "arpack", "lobpcg", *(("dense",) if n <= _STILL_DENSE else ())
 
 
@@ -150,7 +152,7 @@ def _random(n: int, columns: int, seed: int) -> FloatArray:
 def _checked(A: Any, values: FloatArray, vectors: FloatArray, solver: str) -> EigenPairs:
     """Descending order, fixed signs (the entry of largest size is positive), and residuals."""
     order = np.argsort(-values, kind="stable")
-    values, vectors = values[order], vectors[:, order]
+    values, vectors = values[order], vectors.take(order, axis=1)
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
     vectors = vectors * np.where(peaks < 0, -1.0, 1.0)
     residuals = np.linalg.norm(A @ vectors - vectors * values, axis=0)
@@ -221,11 +223,11 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
     """The same in the order of the rows, by blocks as wide as X."""
     width, needed, restarts = X.shape[1], tol / 2, 0
     kept = max(2 * k, 12) + width
+    due = max(kept, _FIRST * width)
     space = _KrylovSpace(S, X, kept + max(_BLOCKS * width, 2 * k))
     while True:
         space.append()
-        is_full, blocks = space.is_full, space.size // width
-        if not is_full and (space.size < kept or blocks % 2):
+        if not space.is_full and space.size < due:
             continue
         values, Q, residuals = space.ritz()
         if residuals[:k].max() <= needed or restarts == _RESTARTS:
@@ -234,19 +236,21 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
                 return found
             needed /= 10
         filter = space.filter
-        if restarts == 0 and (is_full or blocks >= _FIRST):
+        if restarts == 0:
             weights = np.square(Q[:width]).sum(axis=0) / width
             filter = _Filter.above(values, len(X) * weights, 2 * (k + width), S.work)
-        elif is_full and not np.isfinite(residuals[k - 1]):  # fewer than k are above c
+        elif space.is_full and not np.isfinite(residuals[k - 1]):  # fewer than k are above c
             filter = filter.lower()
         if filter != space.filter:
-            mixed = space.combined(Q[:, : k + width]) @ _random(k + width, width, restarts)
-            space.begin(mixed, filter)
-        elif is_full:
-            space.restart(Q[:, :kept])
-        else:
+            mixed = Q[:, : k + width] @ _random(k + width, width, restarts)
+            space.begin(space.combined(mixed), filter)
+            due, restarts = kept, restarts + 1
             continue
-        restarts += 1
+        if space.is_full:
+            space.restart(Q[:, :kept])
+            restarts += 1
+        excess = residuals[:k].max() / needed
+        due = space.size + width * space.filter.blocks_to_go(values[k - 1], excess)
 
 
 def _may_lack_copies(values: FloatArray, tol: float) -> bool:
@@ -315,10 +319,11 @@ class _Rows:
     def refined(self, X: FloatArray, k: int) -> tuple[Found, float]:
         """The k leading Ritz pairs of S in the span of X, and their largest residual."""
         Y = self.step(X, np.zeros_like(X), 1.0, 0.0, 0.0)
-        values, Q = np.linalg.eigh(X.T @ Y)
+        values, Q = np.linalg.eigh(self.sum(lambda rows: X[rows].T @ Y[rows]))
         values, Q = values[: -k - 1 : -1], Q[:, : -k - 1 : -1]
-        X, Y = X @ Q, Y @ Q
-        return (values, X), float(np.linalg.norm(Y - X * values, axis=0).max())
+        V, R = self.times(X, Q), self.times(Y, Q)
+        squares = self.sum(lambda rows: np.square(R[rows] - V[rows] * values).sum(axis=0))
+        return (values, V), float(np.sqrt(squares.max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +353,14 @@ class _Filter:
     def lower(self) -> _Filter:
         """The filter with a c that is twice as far from one, which lifts the largest as much."""
         return _Filter(max(2 * self.c - 1, _LOWEST), max(2, round(self.degree / 2**0.5)))
+
+    def blocks_to_go(self, value: float, excess: float) -> int:
+        r"""How many more blocks it takes at least until the residual of a value is that much less.
+
+        Each divides it by :math:`e^{\mathrm{arcosh}\, T_m(s(\lambda))}` at most, in the long run.
+        """
+        rate = self.degree * np.arccosh(max(self.scaled(value), 1.0))
+        return max(1, int(np.log(excess) / rate)) if rate > 0 and np.isfinite(excess) else 1
 
     def scaled(self, values: FloatArray | float) -> Any:
         """The map s."""
@@ -396,7 +409,7 @@ class _KrylovSpace:
         (n, b), c = X.shape, S.known.shape[1]
         most = min(most, n - c - b)  # there is always room for the next block
         self._S, self._known = S, c
-        self._V, self._T = np.empty((n, c + most)), np.zeros((most, most))
+        self._V, self._T = np.empty((n, c + most), order="F"), np.zeros((most, most))
         self._V[:, :c] = S.known
         self._W, self._R = np.zeros((n, b)), np.zeros((b, b))
         self.begin(X, _Filter())
@@ -431,10 +444,10 @@ class _KrylovSpace:
             H = self._S.sum(coefficients)
             G, found = self._S.sum(rest), found + H
         self._T[:m, j:m], self._T[j:m, :m] = found[c:], found[c:].T
-        squares = np.linalg.eigvalsh(G)
+        squares, U = np.linalg.eigh(G)
         if squares[0] > max(_LOST**4 * squares[-1], _ROUNDING):
-            self._R = cholesky(G)
-            self._X = self._S.times(W, inv(self._R))
+            self._R = np.sqrt(squares)[:, None] * U.T
+            self._X = self._S.times(W, U / np.sqrt(squares))
         else:  # B X has fewer dimensions that are new: random ones take their place
             size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
             self._X = self._orthonormal(W / size + 1e-8 * _random(len(W), b, m))
@@ -488,11 +501,19 @@ def _sparse_rows(S: csr_array) -> tuple[IntArray, Callable[..., None]]:
     if S.shape[0] <= _IN_CACHE:
         indices = S.indices.astype(np.int32, copy=False)
         return np.arange(S.shape[0]), partial(three_term_rows, S.indptr, indices, S.data)
-    order = reverse_cuthill_mckee(S, symmetric_mode=True)  # neighbors near in memory
+    order = _breadth_first(S)
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     A = S[order]
     return order, partial(three_term_rows, A.indptr, place[A.indices], A.data)
+
+
+def _breadth_first(S: csr_array) -> IntArray:
+    """The rows by their distance from the first in steps: neighbors are near in memory."""
+    found = breadth_first_order(S, 0, return_predecessors=False)
+    if len(found) == S.shape[0]:
+        return found
+    return np.append(found, np.delete(np.arange(S.shape[0]), found))  # of other components
 
 
 def _dense_rows(S: FloatArray) -> Callable[..., None]:

@@ -8,6 +8,7 @@ from sparrot._eigensolver import (
     _SOLVERS,
     EigenPairs,
     _better,
+    _breadth_first,
     _Filter,
     _KrylovSpace,
     _ladder,
@@ -61,7 +62,9 @@ def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch, run):
 
 
 def test_the_ladder_begins_with_the_fastest_solver_that_misses_nothing():
-    assert _ladder(500, 1, "auto") == _ladder(1000, 3, "auto") == ("dense",)
+    assert _ladder(500, 1, "auto") == _ladder(900, 3, "auto") == ("dense",)
+    assert _ladder(1000, 3, "auto", sparse=False) == ("dense",)
+    assert _ladder(1000, 3, "auto") == ("lanczos", "dense")
     assert _ladder(2100, 3, "auto") == ("lanczos", "arpack", "lobpcg", "dense")
     assert _ladder(10**5, 1, "auto") == ("lanczos", "arpack", "lobpcg")
     assert _ladder(2100, 3, "lobpcg") == ("lobpcg",)
@@ -106,12 +109,13 @@ def test_a_filter_lifts_about_as_many_eigenvalues_as_it_is_asked_for(run):
     found = _Filter.above(values, np.square(Q[:4]).sum(axis=0) * 2100 / 4, 60, rows.work)
     assert 40 <= (every > found.c).sum() <= 90
     assert 1 < found.degree <= 40
-    X = np.eye(2100, 4)
+    X, filtered = np.eye(2100, 4), np.empty((2100, 4))
     lifted = np.polynomial.chebyshev.Chebyshev.basis(found.degree)(found.scaled(every))
     assert np.abs(lifted[every <= found.c]).max() <= 1 + 1e-9
     V = np.linalg.eigh(S.toarray())[1]
     expected = (V * lifted) @ V[:4].T
-    assert found.apply(rows, X, np.empty_like(X)) == pytest.approx(expected, abs=1e-10)
+    filtered[rows.order] = found.apply(rows, X[rows.order], np.empty_like(X))
+    assert filtered == pytest.approx(expected, abs=1e-10)
 
 
 def test_a_filter_that_lifts_too_few_eigenvalues_is_lowered(monkeypatch, run):
@@ -140,6 +144,40 @@ def test_more_copies_of_an_eigenvalue_than_a_block_has_columns_are_found(k, run)
     assert pairs.values == pytest.approx(every[:k], abs=1e-12)
     assert pairs.residuals.max() <= 1e-8
     assert pairs.vectors.T @ pairs.vectors == pytest.approx(np.eye(k), abs=1e-10)
+
+
+@pytest.mark.parametrize("copies", [8, 24])
+def test_all_copies_of_equal_blocks_are_found(copies, run):
+    S, every = torus(5)
+    pairs = leading_eigenpairs(sp.csr_array(sp.block_diag([S] * copies)), copies + 8, run)
+    assert pairs.solver == "lanczos"
+    assert pairs.values == pytest.approx(np.repeat(every, copies)[: copies + 8], abs=1e-12)
+    assert pairs.residuals.max() <= 1e-8
+
+
+@pytest.mark.parametrize("value", [0.5, 2.0])
+def test_where_lapack_is_still_quick_it_comes_next_and_is_right(value, monkeypatch, run):
+    S, every = torus(10)
+    poor = np.full(3, value), np.eye(1000)[:, :3]
+    monkeypatch.setitem(_SOLVERS, "lanczos", lambda *arguments: poor)
+    pairs = leading_eigenpairs(S, 3, run)
+    assert pairs.solver == "dense"
+    assert pairs.values == pytest.approx(every[:3], abs=1e-12)
+
+
+def test_the_order_of_the_rows_has_those_of_all_components():
+    S = sp.block_diag([ring_graph(5), ring_graph(4)], format="csr")
+    order = _breadth_first(sp.csr_array(S))
+    assert order[:5].tolist() == [0, 1, 4, 2, 3]
+    assert np.array_equal(np.sort(order), np.arange(9))
+
+
+def test_ritz_pairs_are_not_looked_at_long_before_they_can_have_converged():
+    filter = _Filter(0.5, 4)
+    rate = 4 * np.arccosh(filter.scaled(0.9))
+    assert filter.blocks_to_go(0.9, np.exp(3.5 * rate)) == 3
+    assert filter.blocks_to_go(0.9, np.exp(0.5 * rate)) == 1
+    assert filter.blocks_to_go(0.4, 1e6) == filter.blocks_to_go(0.9, np.inf) == 1
 
 
 def test_a_krylov_space_that_is_exhausted_goes_on_at_random(run):

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
@@ -55,7 +55,10 @@ def components_by_size(W: Any) -> IntArray:
     >>> components_by_size(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     array([1, 0, 0])
     """
-    labels = connected_components(csr_array(W), directed=False)[1]
+    W = csr_array(W)
+    if len(breadth_first_order(W, 0, return_predecessors=False)) == W.shape[0]:
+        return np.zeros(W.shape[0], np.int64)  # all are found from the first, in less time
+    labels = connected_components(W, directed=False)[1]
     order = np.argsort(-np.bincount(labels), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
