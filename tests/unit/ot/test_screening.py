@@ -5,12 +5,11 @@ import pytest
 from scipy.optimize import brentq
 
 from problems import half_squared, points
-from sparrot.cost import MatrixCost, PointCost
+from sparrot.cost import MatrixCost, PointCost, _points as cost_of_points
 from sparrot.engine import Run
 from sparrot.ot import (
     Problem,
     QuadraticRegularizer,
-    _screening as screening,
     screen,
     transform_scores,
 )
@@ -87,7 +86,8 @@ def test_rows_of_few_neighbors_have_the_spread_of_their_nearest_scores():
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(screening, "_TILE_COLUMNS", 64)
+    monkeypatch.setattr(PointCost, "tile_columns", 128)
+    monkeypatch.setattr(cost_of_points, "_PANEL_BYTES", 1)  # of one panel at a time
 
 
 def pairs_by_brute_force(X, unit, r):
