@@ -748,21 +748,22 @@ def cheapest_filter(
     def time(size: float, cost: FloatArray) -> float:
         return _TILE + size + float(np.mean(cost <= threshold)) * (_LEFT + _LEFT_COORDINATE * p)
 
-    best, step, least = None, None, time(p, C)
-    for k in (*(k for k in _SIZES if k <= V.shape[1]), None):
+    best, step = None, None
+    least = _WORTH * time(p, C)
+    for k in (None, *(k for k in _SIZES if k <= V.shape[1])):
         y = z if k is None else with_rest(Y[:, :k], 2 * h)
-        size = y.shape[1]
-        if k is not None:
-            needed = time(size, h[rows, None] + h - y[rows] @ y.T)
-            if needed < min(least, _WORTH * time(p, C)):
-                best, step, least = k, None, needed
-        if HAS_BYTES and size <= _MOST_COORDINATES:
+        size, n_numbers = y.shape[1], -(-y.shape[1] // 4)
+        if HAS_BYTES and size <= _MOST_COORDINATES and _TILE + n_numbers < least:
             rounded = Step.of(y)
             q, margin = rounded.rounded(y)
             a = h - margin
-            needed = time(-(-size // 4), a[rows, None] + a - rounded.size**2 * (q[rows] @ q.T))
-            if needed < min(least, _WORTH * time(p, C)):
+            needed = time(n_numbers, a[rows, None] + a - rounded.size**2 * (q[rows] @ q.T))
+            if needed < least:
                 best, step, least = k, rounded, needed
+        if k is not None and _TILE + size < least:
+            needed = time(size, h[rows, None] + h - y[rows] @ y.T)
+            if needed < least:
+                best, step, least = k, None, needed
     return None if best is None else V[:, :best], step
 
 
