@@ -28,6 +28,7 @@ _LANES = 16 if _HOST.get("avx512f") else 8 if _HOST.get("avx2") else 4  # of a v
 GROUP = 4 if _LANES == 8 else 8  # rows whose products with a panel fit in the registers
 PANEL = 2 * _LANES  # columns that are multiplied at once
 _SUMS = 4  # that a sum is made of, so that no addition waits for the one before
+HAS_BYTES = _LANES == 16 and bool(_HOST.get("avx512vnni"))  # multiplies four bytes a lane at once
 
 
 class _FirstUse(event.Listener):
@@ -98,8 +99,13 @@ def _write_group(
     `place` is (first row, number of rows, panel, number of coordinates). A panel has the numbers
     that are added to the products of its columns, then each coordinate of all of them. The entries
     of each row go to `found` as bits; returned are those of any row. All sums are in registers.
+
+    Coordinates are float32, or int32 for four of 8 bits: with signs in A, without in the panels.
     """
-    kinds = types.float32, types.int32, types.float32, types.float32, types.int64
+    number = A.dtype
+    if number not in (types.float32, types.int32):
+        raise TypeError("needs coordinates of 32 bits")
+    kinds = number, types.int32, number, number, types.int64
     dimensions = 2, 1, 1, 1, 1
     expected = [types.Array(kind, d, "C") for kind, d in zip(kinds, dimensions, strict=True)]
     if [array.copy(readonly=False) for array in (A, rows, t, panels, found)] != expected:
@@ -112,7 +118,8 @@ def _write_group(
             for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
         )
         short, long = ir.IntType(32), ir.IntType(64)
-        vector = ir.VectorType(ir.FloatType(), _LANES)
+        is_float = number == types.float32
+        vector = ir.VectorType(ir.FloatType() if is_float else short, _LANES)
         nothing, lanes = ir.Constant(vector, ir.Undefined), ir.VectorType(short, _LANES)
 
         def whole(number: int) -> Any:
@@ -129,6 +136,15 @@ def _write_group(
                 builder.load(builder.bitcast(place, vector.as_pointer()), align=4)
                 for place in places
             ]
+
+        def added(total: Any, a: Any, column: Any) -> Any:
+            if is_float:
+                product = builder.fmul(a, column, flags=("contract",))
+                return builder.fadd(total, product, flags=("contract",))
+            kind = ir.FunctionType(vector, [vector] * 3)
+            name = f"llvm.x86.avx512.vpdpbusd.{32 * _LANES}"
+            multiply = cgutils.get_or_insert_function(builder.module, kind, name)
+            return builder.call(multiply, [total, column, a])
 
         panel_size = builder.mul(builder.add(size, whole(1)), whole(PANEL))
         panel_start = builder.gep(panel_of, [builder.mul(panel, panel_size)])
@@ -147,13 +163,8 @@ def _write_group(
         columns, totals = of_panel(next_k), []
         for row, sums_of_row in zip(row_starts, sums, strict=True):
             a = each(builder.load(builder.gep(row, [k])))
-            products = [builder.fmul(a, column, flags=("contract",)) for column in columns]
-            totals.append(
-                [
-                    builder.fadd(old, product, flags=("contract",))
-                    for old, product in zip(sums_of_row, products, strict=True)
-                ]
-            )
+            pairs = zip(sums_of_row, columns, strict=True)
+            totals.append([added(total, a, column) for total, column in pairs])
         for phi, initial, following in [(k, whole(0), next_k)] + [
             (sums[r][v], start[v], totals[r][v]) for r in range(GROUP) for v in range(len(start))
         ]:
@@ -162,10 +173,11 @@ def _write_group(
         builder.cbranch(builder.icmp_signed("<", next_k, size), loop, after)
         builder.position_at_end(after)
         any_row = whole(0)
+        compare = builder.fcmp_ordered if is_float else builder.icmp_signed
         for r, i in enumerate(places):
             limit, bits = each(builder.load(builder.gep(t_of, [i]))), whole(0)
             for v, total in enumerate(totals[r]):
-                above = builder.fcmp_ordered(">", total, limit)
+                above = compare(">", total, limit)
                 some = builder.zext(builder.bitcast(above, ir.IntType(_LANES)), long)
                 bits = builder.or_(bits, builder.shl(some, whole(v * _LANES)))
             builder.store(bits, builder.gep(found_of, [whole(r)]))
@@ -197,53 +209,59 @@ def list_above(
     columns: Array,
     b: Array,
     Z: Array,
+    z_t: Array,
     Y: Array,
+    y_b: Array,
     panels: Array,
     found: Array,
     out_i: Array,
     out_j: Array,
 ) -> int:
-    """List the places i, j with `A[rows[i]] . B[columns[j]] + b[j] > t[i]`, in float32.
+    """List the places i, j with `A[rows[i]] . B[columns[j]] + b[j] > t[i]`.
 
-    And of these only those that have the same by Z and Y, where these have any columns. The columns
-    of a row are listed in ascending order. Returns the number of entries; where it is more than the
-    lists can take, the rest is not written. `panels` has room for B, b and one more panel, `found`
-    for the bits of a group of rows.
+    In float32, or in int32 by four coordinates of 8 bits each, in B without signs. And of these
+    only those that have the same by Z and Y with `z_t` and `y_b` in float32, where these have any
+    columns. The columns of a row are listed in ascending order. Returns the number of entries;
+    where there may be more than the lists can take, a number that is enough, and the lists are of
+    no use. `b` has a number for each column of all panels. As many columns are looked at together
+    as `panels` has room for; `found` has room for the bits of a group of rows.
     """
-    size, room = A.shape[1], len(out_i)
-    n_panels = (len(columns) + PANEL - 1) // PANEL
-    for j in range(n_panels * PANEL):
-        place = j // PANEL * PANEL * (size + 1) + j % PANEL
-        panels[place] = b[j] if j < len(columns) else -np.inf
-        y = B[columns[min(j, len(columns) - 1)]]
-        for k in range(size):
-            place += PANEL
-            panels[place] = y[k]
-    count = 0
-    for i in range(0, len(rows), GROUP):
-        for panel in range(n_panels):
-            if _group_above((i, len(rows), panel, size), A, rows, t, panels, found) == 0:
-                continue
-            for r in range(min(GROUP, len(rows) - i)):
-                bits = found[r]
-                while bits != 0:
-                    if count < room:
-                        out_i[count] = i + r
-                        out_j[count] = panel * PANEL + _lowest(bits)
-                    count += 1
-                    bits &= bits - 1
-    if Z.shape[1] == 0 or count > room:
-        return count
-    kept = 0
-    for k in range(count):
-        i, j = out_i[k], out_j[k]
-        z, y = Z[rows[i]], Y[columns[j]]
-        total = b[j]
-        for c in range(len(z)):
-            total += z[c] * y[c]
-        out_i[kept] = i
-        out_j[kept] = j
-        kept += total > t[i]
+    size, room, kept = A.shape[1], len(out_i), 0
+    at_once = len(panels) // (size + 1) // PANEL * PANEL
+    for first in range(0, len(b), at_once):
+        last = min(first + at_once, len(b))
+        for j in range(first, last):
+            place = (j - first) // PANEL * PANEL * (size + 1) + j % PANEL
+            panels[place] = b[j]
+            y = B[columns[min(j, len(columns) - 1)]]
+            for k in range(size):
+                place += PANEL
+                panels[place] = y[k]
+        count = kept
+        for i in range(0, len(rows), GROUP):
+            for panel in range((last - first) // PANEL):
+                if _group_above((i, len(rows), panel, size), A, rows, t, panels, found) == 0:
+                    continue
+                for r in range(min(GROUP, len(rows) - i)):
+                    bits = found[r]
+                    while bits != 0:
+                        if count < room:
+                            out_i[count] = i + r
+                            out_j[count] = first + panel * PANEL + _lowest(bits)
+                        count += 1
+                        bits &= bits - 1
+        if Z.shape[1] == 0 or count > room:
+            kept = count
+            continue
+        for k in range(kept, count):
+            i, j = out_i[k], out_j[k]
+            z, y = Z[rows[i]], Y[columns[j]]
+            total = y_b[j]
+            for c in range(len(z)):
+                total += z[c] * y[c]
+            out_i[kept] = i
+            out_j[kept] = j
+            kept += total > z_t[i]
     return kept
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from sparrot._types import IntArray
 from sparrot.affinity._result import Affinity
@@ -184,7 +184,10 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
     W = affinity.matrix
     if not issparse(W) and np.count_nonzero(W[0, 1:]) == len(W) - 1:
         return None  # and no copy of a dense matrix
-    labels = connected_components(csr_array(W), directed=False)[1]
+    W = csr_array(W)
+    if len(breadth_first_order(W, 0, return_predecessors=False)) == W.shape[0]:
+        return None  # the first point reaches all: much faster than labels, and the usual case
+    labels = connected_components(W, directed=False)[1]
     return in_pieces(labels, affinity.min_neighbors, outliers=outliers)
 
 

@@ -47,6 +47,7 @@ class Cost(ABC):
     points : (n, p) points behind the cost, None if it was given as a matrix.
     is_squared_euclidean : whether costs are `|x_i - x_j|^2 / (2 unit)` of the points, which an
         approximate search computes by a loop of its own.
+    tile_columns : columns of a tile, at most.
     """
 
     n: int
@@ -54,6 +55,7 @@ class Cost(ABC):
     shift: FloatArray
     points: PointArray | None = None
     is_squared_euclidean: bool = False
+    tile_columns: int = 1024
 
     @abstractmethod
     def products(

@@ -23,6 +23,7 @@ from sparrot.cost._base import FLOAT32_ROUNDING
 
 LEAF = 256  # consecutive points that share a box
 DIRECTIONS = 12  # leading principal directions that the order looks at
+_SAMPLE = 1024  # points that find the direction in which a piece is halved
 _LEAVES = 16  # that are held against others at a time
 _WORTH_ORDERING = 0.3  # share of the spread that they must hold
 _UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from zero
@@ -30,15 +31,15 @@ _UNDERFLOW = 1e-18  # far more than the root of what float32 cannot tell from ze
 
 def spatial_order(Y: FloatArray) -> IntArray:
     """A permutation that puts near points next to each other, by their leading coordinates."""
-    order = np.arange(len(Y))
+    order, Y = np.arange(len(Y)), Y.copy()
     pieces = [(0, len(Y))]
     while pieces:
         start, stop = pieces.pop()
         n_leaves = -(-(stop - start) // LEAF)
         if n_leaves > 1:
-            half = LEAF * (n_leaves // 2)
-            part = order[start:stop]
-            order[start:stop] = part[np.argpartition(_widest(Y[part]), half)]
+            half, piece = LEAF * (n_leaves // 2), slice(start, stop)
+            places = np.argpartition(Y[piece] @ _widest(Y[piece]), half)
+            order[piece], Y[piece] = order[piece][places], Y[piece][places]
             pieces += [(start, start + half), (start + half, stop)]
     return order
 
@@ -49,10 +50,11 @@ def is_worth_ordering(shares: FloatArray) -> bool:
 
 
 def _widest(Y: FloatArray) -> FloatArray:
-    """Coordinates along the direction of largest variance."""
-    Y = Y - Y.mean(axis=0)
-    coordinates: FloatArray = Y @ np.linalg.eigh(Y.T @ Y)[1][:, -1]
-    return coordinates
+    """The direction of largest variance, by some of the points."""
+    some = Y[:: -(-len(Y) // _SAMPLE)]
+    some = some - some.mean(axis=0)
+    direction: FloatArray = np.linalg.eigh(some.T @ some)[1][:, -1]
+    return direction
 
 
 class Leaves:

@@ -14,6 +14,19 @@ length of what they leave out. By Cauchy and Schwarz
 
 so that a cost computed from y is never above the cost itself. Where few directions hold most of the
 spread, tiles of y rule out nearly as many pairs as tiles of z, for less.
+
+Where the processor multiplies bytes, coordinates of either kind rounded to 8 bits (`Bytes`) rule
+out pairs for even less. With a step s let :math:`q_i` be the whole numbers nearest to
+:math:`y_i / s`, none beyond 127, and :math:`d_i = y_i - s q_i` what that leaves. By Cauchy and
+Schwarz, and since :math:`2 |a| |b| \le \lambda |a|^2 + |b|^2 / \lambda`,
+
+.. math:: y_i \cdot y_j = s^2 q_i \cdot q_j + s q_i \cdot d_j + d_i \cdot y_j
+          \le s^2 q_i \cdot q_j + m_i + m_j, \qquad
+          2 m_i = \lambda \max(|y_i|, |s q_i|)^2 + |d_i|^2 / \lambda,
+
+for any :math:`\lambda`; that of a typical :math:`|d_i| / |y_i|` makes the margins about as small as
+they can be. Sums of products of whole numbers have no rounding. A point far out, whose coordinates
+do not fit into 8 bits, only has a large margin.
 """
 
 from __future__ import annotations
@@ -28,7 +41,15 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray, PointArray
-from sparrot.cost._base import FEW_HITS, FLOAT32_ROUNDING, SMALL, Cost, Exponents, scratch
+from sparrot.cost._base import (
+    FEW_HITS,
+    FLOAT32_ROUNDING,
+    SMALL,
+    Cost,
+    Exponents,
+    as_slice,
+    scratch,
+)
 from sparrot.cost._boxes import DIRECTIONS, Boxes, Leaves, is_worth_ordering, spatial_order
 from sparrot.engine import ALIGNED
 
@@ -40,12 +61,16 @@ _DIGITS = 0.01  # share of a ceiling that products may err by; else centers of c
 _TIGHT = 2.0**-8  # where half squared distances from these are that share of the largest
 _FEWEST_ROWS = 8  # that are cut no further
 _BLOCK = 1024
+_PANEL_BYTES = 1 << 19  # of the coordinates of columns that are multiplied with all rows of a tile
+_LARGEST = 127  # of a coordinate that is rounded to 8 bits
+_MOST_COORDINATES = 1 << 13  # of which all sums of products that are met here are less than _ROOM
+_ROOM = 1 << 28
 _NONE: Float32Array = np.zeros((1, 0), np.float32)  # coordinates that are not looked at
 _WORTH_COMPILING = 4_000_000  # coordinates of pairs of few points
 _SAMPLE = 1024  # points that find the directions, and as many that judge them
 _ROWS = 128  # of these are held against all of them
 _NEAREST = 1  # rank of the neighbor whose cost a filter is tried at
-_SIZES = (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
+_SIZES = (11, 15, 23, 31, 47, 63, 95, 127, 191, 255, 383)  # with the rest, a multiple of four
 _WORTH = 0.75  # share of the time that a filter may take
 # Time in units of one coordinate of one pair in a tile: what a pair costs without any, and what one
 # that is left costs, with any number of coordinates and for each of them.
@@ -62,6 +87,7 @@ class PointCost(Cost):
     """
 
     is_squared_euclidean = True
+    tile_columns = 8192
 
     def __init__(self, X: PointArray) -> None:
         self._center = center_of([sums(block) for block in in_blocks(X)], len(X))
@@ -97,7 +123,7 @@ class PointCost(Cost):
         with np.errstate(over="ignore", invalid="ignore"):  # which far points do
             shift = squares_about(self._center, X) / (2 * self._scale)
         near = np.flatnonzero(shift <= _OUT_OF_REACH * self.shift.max())
-        nothing = Directions((np.empty((X.shape[1], 0)), np.empty(0)), None)
+        nothing = Directions((np.empty((X.shape[1], 0)), np.empty(0)), None, None)
         cost = self.part_of(X[near], shift[near], self._center, self.unit, nothing, self._of_many)
         return near, cost
 
@@ -108,7 +134,7 @@ class PointCost(Cost):
 
     def __sizeof__(self) -> int:
         """Bytes, with the coordinates that tiles are made of."""
-        few = 0 if self._few is None else self._few.nbytes
+        few = 0 if self._few is None else self._few.nbytes * 3 // 2  # with the same in bytes
         return self._X.nbytes + 4 * self._X.size + few + 2 * self.shift.nbytes
 
     def _hold(
@@ -120,6 +146,8 @@ class PointCost(Cost):
         self.points = self._X = X
         self._z = Coordinates(X, self._center, self._scale, known)
         self._few: Float32Array | None = None
+        self._whole = _NONE  # decides on what the few, or their bytes, leave
+        self._bytes: Bytes | None = None
         self._boxes: Boxes | None = None
         self._prepared = False
         self._to_all: Callable[[PointArray], FloatArray] | None = None
@@ -143,6 +171,11 @@ class PointCost(Cost):
         if self._prepared:
             return
         self._few = self._z.few()
+        self._bytes = self._z.bytes(self._few)
+        if not is_mapped(self._X):
+            self._whole = self._z.all(slice(None))
+        elif self._few is not None and self._bytes is not None:
+            self._whole = self._few
         if self._few is not None and is_worth_ordering(self._z.leading()[1]):
             self._boxes = Boxes(self._few, np.sqrt(2 * self.shift))
         self._prepared = True
@@ -150,7 +183,7 @@ class PointCost(Cost):
     def above(
         self, rows: IntArray, t: Float32Array, other: Self, columns: IntArray, b: Float32Array
     ) -> tuple[IntArray, IntArray]:
-        """By few coordinates, whose products are no smaller; all of them decide on what is left.
+        """By few coordinates, or 8 bits of each, whose products are no smaller; then by all.
 
         Of points that are mapped from a file those of few coordinates are taken as they are.
         """
@@ -159,16 +192,26 @@ class PointCost(Cost):
         assert self._prepared
         if self._few is None or other._few is None:  # all coordinates are in a file
             return super().above(rows, t, other, columns, b)
-        A, B = self._few, other._few
-        few = A.shape[1] < self._X.shape[1] and not is_mapped(self._X)
-        Z = self._z.all(slice(None)) if few else _NONE
-        Y = other._z.all(slice(None)) if few else _NONE
+        A: Any = self._few
+        B: Any = other._few
+        Z, Y = self._whole, other._whole
+        limit: Any = t
+        start: Any = np.full(-(-len(b) // PANEL) * PANEL, -np.inf, np.float32)
+        start[: len(b)] = b
+        if self._bytes is not None and other._bytes is not None:
+            A, B = self._bytes.signed, other._bytes.unsigned
+            limit = self._bytes.limits(rows, t)
+            start = other._bytes.starts(as_slice(columns), b, len(start))
+        elif A.shape[1] == len(self._center):
+            Z = Y = _NONE
         bits = scratch("bits", GROUP, np.int64)
-        panels = scratch("tile", (len(columns) + PANEL) * (A.shape[1] + 1), np.float32)
+        size = PANEL * (1 + A.shape[1])
+        size *= max(1, min(len(start) // PANEL, _PANEL_BYTES // (4 * size)))
+        panels = scratch(f"panels of {A.dtype}", size, A.dtype)[:size]
         count = FEW_HITS
         while True:
             i, j = scratch("i", count, np.int32), scratch("j", count, np.int32)
-            count = list_above(A, rows, t, B, columns, b, Z, Y, panels, bits, i, j)
+            count = list_above(A, rows, limit, B, columns, start, Z, t, Y, b, panels, bits, i, j)
             if count <= len(i):
                 return i[:count].copy(), j[:count].copy()
 
@@ -204,7 +247,8 @@ class PointCost(Cost):
         """The cost between some of the points, whose products are about another center."""
         X = self._X[rows]
         shift = squares_about(center, X) / (2 * self._scale)
-        part = self.part_of(X, shift, center, self.unit, self._z.known())
+        nothing = Directions(self._z.leading(), None, None)
+        part = self.part_of(X, shift, center, self.unit, nothing)
         part._few, part._prepared = part._z.all(slice(None)), True  # no filter
         return part
 
@@ -497,10 +541,12 @@ class Directions:
     ----------
     leading : principal directions, and the share of the spread that each holds.
     filter : those that make a good filter; None if all coordinates are as good.
+    step : what coordinates of the filter are rounded to; None if float32 is as good.
     """
 
     leading: tuple[FloatArray, FloatArray]
     filter: FloatArray | None
+    step: Step | None
 
 
 class Coordinates:
@@ -539,8 +585,8 @@ class Coordinates:
             self._known = self._larger.known()
         elif self._known is None:
             leading = leading_directions(self._X, self._center)
-            V = filter_directions(self._X, self._center, leading[0])
-            self._known = Directions(leading, V)
+            V, step = cheapest_filter(self._X, self._center, leading[0])
+            self._known = Directions(leading, V, step)
         return self._known
 
     def leading(self) -> tuple[FloatArray, FloatArray]:
@@ -572,9 +618,89 @@ class Coordinates:
             y[k : k + _BLOCK] = with_rest(z @ V, np.square(z).sum(axis=1))
         return y
 
+    def bytes(self, few: Float32Array | None) -> Bytes | None:
+        """The same rounded to 8 bits, where that is a good filter."""
+        step = self.known().step
+        if few is None or step is None:
+            return None
+        from sparrot._kernels import HAS_BYTES  # a worker's processor may have none
+
+        return Bytes(few, step.times(1 / np.sqrt(self._scale))) if HAS_BYTES else None
+
     def _scaled(self, X: PointArray) -> FloatArray:
         z: FloatArray = (X - self._center) / np.sqrt(self._scale)
         return z
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is rounded to, and the weight that margins are made with; the same for all points."""
+
+    size: float
+    weight: float
+
+    @staticmethod
+    def of(y: FloatArray) -> Step:
+        """That fits to a sample of points."""
+        tiny = float(np.finfo(np.float32).tiny)
+        size = max(float(np.abs(y).max()) / _LARGEST, tiny)
+        length = max(float(np.sqrt(np.square(y).sum(axis=1).mean())), tiny)
+        return Step(size, size * (y.shape[1] / 12) ** 0.5 / length)
+
+    def times(self, factor: float) -> Step:
+        """For points so much larger."""
+        return Step(self.size * factor, self.weight)
+
+    def rounded(self, y: Float32Array | FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The rounded coordinates of some points, and their margins."""
+        y = y.astype(np.float64)
+        q = np.clip(np.rint(y / self.size), -_LARGEST, _LARGEST)
+        left = np.square(y - self.size * q).sum(axis=1)
+        length = np.maximum(np.square(y).sum(axis=1), self.size**2 * np.square(q).sum(axis=1))
+        return q, (self.weight * length + left / self.weight) * (0.5 + 1e-9)
+
+
+class Bytes:
+    """Rounded coordinates of points, four in a number of 32 bits.
+
+    Parameters
+    ----------
+    y : (n, k) coordinates in float32.
+    step : what they are rounded to.
+
+    Attributes
+    ----------
+    signed, unsigned : the coordinates, and those with 128 added, as the vector unit takes them.
+    """
+
+    def __init__(self, y: Float32Array, step: Step) -> None:
+        n, k = y.shape
+        assert k <= _MOST_COORDINATES
+        q: np.ndarray = np.zeros((n, -(-k // 4) * 4), np.int8)
+        self._margin = np.empty(n)
+        for start in range(0, n, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            q[rows, :k], self._margin[rows] = step.rounded(y[rows])
+        self.signed: IntArray = q.view(np.int32)
+        self.unsigned: IntArray = (q.view(np.uint8) ^ np.uint8(128)).view(np.int32)
+        self._added = 128 * q.sum(axis=1, dtype=np.int32)  # to all products of a row
+        self._unit = step.size**2
+
+    def limits(self, rows: IntArray, t: Float32Array) -> IntArray:
+        """What products of the rounded coordinates with those of a column, and its start, pass.
+
+        They do wherever `y_i . y_j + b_j > t_i`. Limits and starts that are beyond all products are
+        cut off on the safe side.
+        """
+        t = np.floor((t - self._margin[rows]) / self._unit) - 1
+        return np.clip(t, -3 * _ROOM - 1, _ROOM - 1).astype(np.int32) + self._added[rows]
+
+    def starts(self, columns: IntArray | slice, b: Float32Array, size: int) -> IntArray:
+        """What is added to all products of a column, and for no column up to some size."""
+        out = np.full(size, -5 * _ROOM, np.int32)
+        b = np.ceil((b + self._margin[columns]) / self._unit) + 1
+        out[: len(b)] = np.clip(b, -2 * _ROOM, 2 * _ROOM)
+        return out
 
 
 def is_mapped(X: PointArray) -> bool:
@@ -599,31 +725,46 @@ def leading_directions(X: PointArray, center: FloatArray) -> tuple[FloatArray, F
     return np.ascontiguousarray(V), values[:k] / max(values.sum(), np.finfo(float).tiny)
 
 
-def filter_directions(X: PointArray, center: FloatArray, V: FloatArray) -> FloatArray | None:
-    """As many of the directions as make the cheapest filter; None if all coordinates are as good.
+def cheapest_filter(
+    X: PointArray, center: FloatArray, V: FloatArray
+) -> tuple[FloatArray | None, Step | None]:
+    """As many of the directions as make the cheapest filter, and a step to round coordinates to.
 
-    Other points judge: for each of a few the cost of a near neighbor is the threshold, and pairs
-    that pass it by the filter must be looked at exactly.
+    None in the place of directions if all coordinates are as good, and of a step if float32 is, or
+    if the processor has no products of bytes. Other points judge: for each of a few the cost of a
+    near neighbor is the threshold, and pairs that pass it by the filter must be looked at exactly.
     """
     p = X.shape[1]
     if p <= _SIZES[0] or len(X) < _SAMPLE:
-        return None
+        return None, None
+    from sparrot._kernels import HAS_BYTES
+
     z = _sample(X, 1) - center
     Y, h = z @ V, np.square(z).sum(axis=1) / 2
     rows = slice(0, _ROWS)
     C = h[rows, None] + h - z[rows] @ z.T
     threshold = np.partition(C, _NEAREST, axis=1)[:, _NEAREST, None]  # the point itself is first
 
-    def time(size: int, cost: FloatArray) -> float:
+    def time(size: float, cost: FloatArray) -> float:
         return _TILE + size + float(np.mean(cost <= threshold)) * (_LEFT + _LEFT_COORDINATE * p)
 
-    best, least = None, _WORTH * time(p, C)
-    for k in (k for k in _SIZES if k <= V.shape[1]):
-        y = with_rest(Y[:, :k], 2 * h)
-        needed = time(k + 1, h[rows, None] + h - y[rows] @ y.T)
-        if needed < least:
-            best, least = k, needed
-    return None if best is None else V[:, :best]
+    best, step = None, None
+    least = _WORTH * time(p, C)
+    for k in (None, *(k for k in _SIZES if k <= V.shape[1])):
+        y = z if k is None else with_rest(Y[:, :k], 2 * h)
+        size, n_numbers = y.shape[1], -(-y.shape[1] // 4)
+        if HAS_BYTES and size <= _MOST_COORDINATES and _TILE + n_numbers < least:
+            rounded = Step.of(y)
+            q, margin = rounded.rounded(y)
+            a = h - margin
+            needed = time(n_numbers, a[rows, None] + a - rounded.size**2 * (q[rows] @ q.T))
+            if needed < least:
+                best, step, least = k, rounded, needed
+        if k is not None and _TILE + size < least:
+            needed = time(size, h[rows, None] + h - y[rows] @ y.T)
+            if needed < least:
+                best, step, least = k, None, needed
+    return None if best is None else V[:, :best], step
 
 
 def with_rest(Y: FloatArray, squares: FloatArray) -> FloatArray:

@@ -82,6 +82,7 @@ LARGEST_PART = 40_000  # points of a part, at most, where not all pairs are look
 _RATIO = 4  # each part is that many times larger than the one before
 _DENSE = 1024  # the first part has at most that many points,
 _PART_NEIGHBORS = 4.0  # and its mass is raised until rows have so many neighbors
+_ROUGH = 2048  # points of a part, at most, that all are held against in float32
 _MOST_ROWS = 0.25  # the quantile of rows that must have two;
 _LESS_RAISED = 2.0  # divides such a mass from one part to the next
 _PART_STEPS = 200  # Newton steps for a part, at most
@@ -685,28 +686,54 @@ def first_potentials(problem: SparseProblem, run: Run, largest: float = np.inf) 
         run.report("extending", n, done, total)
 
     report(0, 0)
+    if len(sizes) > 1 and sizes[1] <= _ROUGH:  # a smaller one tells less of all points
+        index, counts = np.unique(order[: sizes[1]], return_counts=True)
+        known = replace(reference, index=np.searchsorted(index, reference.index))
+        estimates = rough_c_transform(cost.take(index), known, run)
+        reference, _ = _next_part(problem, index, counts, reference, estimates, run)
+        sizes = sizes[1:]
     u, k, spread = rough_c_transform(cost, reference, run)
     for size in sizes[1:]:
         slack = _uncertainty(k, reference.problem.regularizer, spread)
         index, counts = np.unique(order[:size], return_counts=True)
-        guess = Guess(u[index], slack[index], float(k.mean()) * size / reference.problem.n)
-        part = problem.part(index)
-        if problem.copies:
-            part = replace(part, weights=counts.astype(np.float64), copies=True)
-        least = reference.problem.regularizer.mass / _LESS_RAISED
-        part = part.with_mass(max(least, mass * part.total / problem.total))
-        found = Ceilings(part, run).solve(part, guess, ON_THE_WAY, Budget(_PART_STEPS))
-        reference = Reference(part, index, found.u)
+        estimates = u[index], k[index], spread[index]
+        reference, degrees = _next_part(problem, index, counts, reference, estimates, run)
         others = np.setdiff1d(np.arange(n, dtype=np.int32), index, assume_unique=True)
         near, before = (u + slack)[others], u.copy()
         u[others], k[others] = c_transform(cost, others, reference, near, run, report)
-        u[index], k[index] = found.u, np.diff(found.plan.indptr)
+        u[index], k[index] = reference.u, degrees
         spread = np.minimum(spread, np.abs(u - before))  # the next part moves a row less
     regularizer, m = reference.problem.regularizer, reference.problem.n
     share = mass * reference.problem.total / problem.total
     raised = regularizer.mass / share  # with that much more mass than its share
     slack = _uncertainty(k, regularizer, spread)
     return Guess(u, slack, float(k.mean()) * n / m / raised, raised)
+
+
+def _next_part(
+    problem: SparseProblem,
+    index: IntArray,
+    copies: IntArray,
+    last: Reference,
+    estimates: tuple[FloatArray, IntArray, FloatArray],
+    run: Run,
+) -> tuple[Reference, IntArray]:
+    """A larger part, solved, and the neighbors of its rows.
+
+    `index` are its points, each as often as `copies` says, `last` is the part before, against which
+    `estimates` of its potentials are, as `rough_c_transform` returns them.
+    """
+    u, k, spread = estimates
+    slack = _uncertainty(k, last.problem.regularizer, spread)
+    part = problem.part(index)
+    if problem.copies:
+        part = replace(part, weights=copies.astype(np.float64), copies=True)
+    guess = Guess(u, slack, float(k.mean()) * part.total / last.problem.total)
+    least = last.problem.regularizer.mass / _LESS_RAISED
+    share = problem.regularizer.mass * part.total / problem.total
+    part = part.with_mass(max(least, share))
+    found = Ceilings(part, run).solve(part, guess, ON_THE_WAY, Budget(_PART_STEPS))
+    return Reference(part, index, found.u), np.diff(found.plan.indptr)
 
 
 def warm_start(

@@ -35,6 +35,7 @@ from sparrot.ot._screening import (
 _FASTER = 8.0  # factor on the step by which a row with too few candidates rises
 _ROUNDING = 1e-9  # far more than a c-transform errs by
 _WORTH_COMPILING = 500_000  # entries of a block
+_BLOCK = 1 << 19  # entries of a block that stays in the cache
 _SUPPORT_ROWS = 4096  # rows of a block of a support
 FEW = 2  # with so few neighbors a c-transform is uncertain
 _NEAREST = 4  # its uncertainty is then the spread of this many best scores
@@ -261,7 +262,7 @@ def rough_c_transform(
     every: IntArray = np.arange(max(n, m), dtype=np.int32)
     place = np.minimum(np.searchsorted(reference.index, every), m - 1)
     twin = np.where(reference.index[place] == every, place, -1)[:n]
-    size = 1 << (int(2 * _WORTH_COMPILING // m).bit_length() - 1)  # a power of two
+    size = 1 << (max(_BLOCK // m, 1).bit_length() - 1)  # a power of two
     _, parts = run.tiles(
         partial(_rough_rows, size=size, regularizer=problem.regularizer),
         Side(cost, every[:n], every[:n], values=(twin,)),
@@ -294,17 +295,25 @@ def _rough_transforms(
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     u, weights = right.values
     most, spread = min(_NEAREST, len(right) - 1), np.zeros(len(left))
-    G: Float32Array = np.empty((len(left), len(right)), np.float32)
-    left.cost.products(as_slice(left.rows), right.cost, slice(None), G)
-    S = G + (u - right.cost.shift)
+    S: Float32Array = np.empty((len(left), len(right)), np.float32)
+    left.cost.products(as_slice(left.rows), right.cost, slice(None), S)
+    S += (u - right.cost.shift).astype(np.float32)
     twin = left.values[0]
     own = np.flatnonzero(twin >= 0)
     S[own, twin[own]] = -np.inf
-    v = transform_scores(S, regularizer, weights=weights)
-    counts = (S + v[:, None] > 0).sum(axis=1)
+    if weights is None:
+        indptr, scores = _highest(S, regularizer)
+        v = _over_scores(indptr, scores, regularizer)
+        row = np.repeat(np.arange(len(left)), np.diff(indptr))
+        counts = np.bincount(row[scores + v[row] > 0], minlength=len(left))
+    else:
+        v = _compiled(S, regularizer, weights)
+        counts = (S + v[:, None] > 0).sum(axis=1)
     few = np.flatnonzero(counts <= FEW)
-    nearest = np.partition(S[few], -most, axis=1)[:, -most:]
-    spread[few] = nearest.max(axis=1) - nearest.min(axis=1)
+    nearest, each = S[few], np.arange(len(few))
+    for _ in range(most - 1):  # much faster than a partition
+        nearest[each, nearest.argmax(axis=1)] = -np.inf
+    spread[few] = S[few].max(axis=1) - nearest.max(axis=1)
     return v + left.cost.shift[left.rows], counts, spread
 
 
@@ -346,21 +355,40 @@ def transform_scores(
 
 
 def _compiled(
-    S: FloatArray, regularizer: PowerRegularizer, weights: FloatArray | None
+    S: FloatArray | Float32Array, regularizer: PowerRegularizer, weights: FloatArray | None
 ) -> FloatArray:
-    """The same by the kernel for sparse rows, with scores in the place of costs."""
-    from sparrot._kernels import c_transform_support
-
+    """The same by the kernels for sparse rows, with scores in the place of costs."""
+    if weights is None:
+        return _over_scores(*_highest(S, regularizer), regularizer)
     n, m = S.shape
     v, cost = np.empty(n), np.negative(S.ravel(), dtype=np.float64)
     indptr, rows = np.arange(n + 1) * m, np.arange(n, dtype=np.int32)
     columns = np.tile(np.arange(m, dtype=np.int32), n)
-    u, mass, g = np.zeros(m), regularizer.mass, regularizer
-    if weights is None:
-        s = np.empty(m)
-        c_transform_support(indptr, columns, cost, u, mass, g.factor, g.power, rows, s, v)
-    else:
-        _weighted_support(indptr, columns, cost, u, weights, mass, rows, v)
+    _weighted_support(indptr, columns, cost, np.zeros(m), weights, regularizer.mass, rows, v)
+    return v
+
+
+def _highest(
+    S: FloatArray | Float32Array, regularizer: PowerRegularizer
+) -> tuple[IntArray, FloatArray]:
+    """Those scores of each row that can carry mass: where the rows begin, and the scores.
+
+    The highest one alone would carry all of it, so that no other that is lower by more carries any.
+    """
+    n, m = S.shape
+    least = S.max(axis=1) - np.asarray(regularizer.score(regularizer.mass), S.dtype)
+    flat = np.flatnonzero(S >= np.nextafter(least, np.asarray(-np.inf, S.dtype))[:, None])
+    return np.searchsorted(flat, np.arange(n + 1) * m), S.ravel()[flat].astype(np.float64)
+
+
+def _over_scores(indptr: IntArray, scores: FloatArray, regularizer: PowerRegularizer) -> FloatArray:
+    """The transforms of rows over their scores."""
+    from sparrot._kernels import c_transform_support
+
+    g, n = regularizer, len(indptr) - 1
+    v, rows, same = np.empty(n), np.arange(n, dtype=np.int32), np.zeros(len(scores), np.int32)
+    s = np.empty(longest_row(indptr, rows))
+    c_transform_support(indptr, same, -scores, np.zeros(1), g.mass, g.factor, g.power, rows, s, v)
     return v
 
 

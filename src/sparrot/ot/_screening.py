@@ -25,9 +25,8 @@ from sparrot.cost import LEAF, Cost, as_slice
 from sparrot.engine import Run, Side
 
 PAIR_BYTES = 145  # of one candidate pair at the peak, with a floor, all copies counted
-TILE_ROWS = 2 * LEAF  # rows of a tile, at most,
-_TILE_COLUMNS = 1024  # and its columns
-_FAR_COLUMNS = 8 * _TILE_COLUMNS  # that are brought about another center at once
+TILE_ROWS = 2 * LEAF  # rows of a tile, at most
+_FAR_COLUMNS = 8192  # that are brought about another center at once
 _NEARLY_ALL = 0.85  # share of columns from which on all are taken
 _WAITING = 1 << 20  # pairs that wait for their exact costs, at most, besides those of a tile
 
@@ -433,8 +432,8 @@ def _hits_of_tiles(
 ) -> Iterator[tuple[IntArray, IntArray]]:
     assert left.bound is not None
     assert right.bound is not None
-    for k in range(0, len(columns), _TILE_COLUMNS):
-        some = columns[k : k + _TILE_COLUMNS]
+    for k in range(0, len(columns), left.cost.tile_columns):
+        some = columns[k : k + left.cost.tile_columns]
         b = right.bound[as_slice(some)]
         i, j = left.cost.above(left.rows, -left.bound, right.cost, some, b)
         yield i, some[j]
@@ -451,7 +450,7 @@ def rounded_up(cost: Cost, r: FloatArray, rows: IntArray | slice = slice(None)) 
 def seconds_of_a_pass(cost: Cost, run: Run) -> float:
     """About how long one pass over all pairs takes, if no tile is ruled out."""
     cost.prepare()
-    rows, columns = min(LEAF, cost.n), min(_TILE_COLUMNS, cost.n)
+    rows, columns = min(LEAF, cost.n), min(cost.tile_columns, cost.n)
     i, j = np.arange(rows, dtype=np.int32), np.arange(columns, dtype=np.int32)
     b, nothing = np.zeros(columns, np.float32), np.full(rows, np.inf, np.float32)
     took = []

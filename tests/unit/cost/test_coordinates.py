@@ -7,8 +7,16 @@ import pytest
 
 import sparrot
 from problems import CLOUDS, assert_optimal, half_squared, points
+from sparrot import _kernels
 from sparrot.cost import PointCost, make_cost
-from sparrot.cost._points import _sample, filter_directions, leading_directions, with_rest
+from sparrot.cost._points import (
+    Bytes,
+    Step,
+    _sample,
+    cheapest_filter,
+    leading_directions,
+    with_rest,
+)
 from sparrot.engine import Run
 from sparrot.ot import screen
 
@@ -30,7 +38,7 @@ def clusters(n, p=300):
 
 def chosen(X):
     center = X.mean(axis=0)
-    return filter_directions(X, center, leading_directions(X, center)[0])
+    return cheapest_filter(X, center, leading_directions(X, center)[0])[0]
 
 
 @pytest.mark.parametrize("k", [1, 3, 8])
@@ -99,6 +107,67 @@ def test_tiles_of_any_shape_list_the_entries_above_a_limit(m, n, p):
     assert not found[over < -rounding].any()
     order = np.argsort(i, kind="stable")
     assert ((np.diff(i[order]) > 0) | (np.diff(j[order]) > 0)).all()
+
+
+@pytest.mark.parametrize("sample", [1, 20, 400])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_products_of_bytes_with_their_margins_are_never_below_those_of_coordinates(name, sample):
+    X = points(name, 400).astype(np.float64)
+    y = (X - X.mean(axis=0)).astype(np.float32).astype(np.float64)
+    step = Step.of(y[:sample])  # others may be far out
+    q, margin = step.rounded(y)
+    assert np.abs(q).max() <= 127
+    bound = step.size**2 * (q @ q.T) + margin[:, None] + margin
+    assert (bound - y @ y.T).min() > -1e-12 * np.square(y).sum(axis=1).max()
+
+
+def test_bytes_of_points_like_the_sample_have_small_margins():
+    y = np.random.default_rng(0).standard_normal((2000, 100)) / 10
+    _, margin = Step.of(y[:1000]).rounded(y)
+    assert np.median(margin) < 0.02
+    assert margin.max() < 0.2
+
+
+@pytest.mark.parametrize("k", [1, 4, 50, 8192])
+def test_limits_and_starts_of_bytes_lose_no_pair_however_large_they_are(k):
+    rng = np.random.default_rng(k)
+    y = rng.standard_normal((64, k)).astype(np.float32)
+    y[:8] *= 1e5  # and these are cut off
+    some = Bytes(y, Step.of(y[8:]))
+    every = np.arange(64, dtype=np.int32)
+    extreme = np.float32([-np.inf, -1e30, -1e3, 0, 1e3, 1e30, np.inf, -k, k])
+    t, b = rng.choice(extreme, 64), rng.choice(extreme, 64)
+    signed = some.signed.view(np.int8).astype(np.int64)
+    unsigned = some.unsigned.view(np.uint8).astype(np.int64)
+    starts, limits = some.starts(every, b, 70), some.limits(every, t)
+    sums = signed @ unsigned.T + starts[:64]
+    assert np.abs(sums).max() < 2**31
+    with np.errstate(invalid="ignore"):  # the difference of two infinities
+        above = y.astype(np.float64) @ y.T + b > t[:, None]
+    assert (sums > limits[:, None])[above].all()
+    beyond = signed @ unsigned[:6].T + starts[64:]
+    assert np.abs(beyond).max() < 2**31
+    assert not (beyond > limits[:, None]).any()
+
+
+@pytest.mark.skipif(not _kernels.HAS_BYTES, reason="the processor has no products of bytes")
+def test_tiles_by_bytes_are_those_by_float32(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((3000, 61))
+    rows, columns = np.arange(5, 700, dtype=np.int32), np.arange(0, 3000, 2, dtype=np.int32)
+    t, b = np.full(len(rows), 0.3, np.float32), np.zeros(len(columns), np.float32)
+    found = []
+    for has_bytes in (True, False):
+        monkeypatch.setattr(_kernels, "HAS_BYTES", has_bytes)
+        cost = PointCost(X)
+        cost.prepare()
+        assert (cost._bytes is not None) == has_bytes
+        i, j = cost.above(rows, t, cost, columns, b)
+        found.append(set(zip(i.tolist(), j.tolist(), strict=True)))
+    z = (X - X.mean(axis=0)) / np.sqrt(cost.unit)
+    over = z[rows] @ z[columns].T - 0.3
+    clear = {(i, j) for i, j in found[0] ^ found[1] if abs(over[i, j]) > 1e-5}
+    assert not clear
+    assert len(found[0]) > 1000
 
 
 def test_an_affinity_by_a_filter_is_optimal():

@@ -6,6 +6,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
 from problems import points
+from sparrot.cost import PointCost
 from sparrot.ot import _ctransform as ctransform, _screening as screening
 
 KINDS = {
@@ -43,7 +44,7 @@ def test_the_size_of_tiles_does_not_matter(monkeypatch, kind, rows, width):
     expected = sparrot.qot(X, **arguments)
     for module in (screening, ctransform):
         monkeypatch.setattr(module, "TILE_ROWS", rows)
-    monkeypatch.setattr(screening, "_TILE_COLUMNS", width)
+    monkeypatch.setattr(PointCost, "tile_columns", width)
     found = sparrot.qot(X, **arguments)
     assert abs(found.matrix - expected.matrix).max() < 1e-7
     assert found.relative_eps == pytest.approx(expected.relative_eps, rel=1e-9)

@@ -5,12 +5,11 @@ import pytest
 from scipy.optimize import brentq
 
 from problems import half_squared, points
-from sparrot.cost import MatrixCost, PointCost
+from sparrot.cost import MatrixCost, PointCost, _points as cost_of_points
 from sparrot.engine import Run
 from sparrot.ot import (
     Problem,
     QuadraticRegularizer,
-    _screening as screening,
     screen,
     transform_scores,
 )
@@ -85,9 +84,19 @@ def test_rows_of_few_neighbors_have_the_spread_of_their_nearest_scores():
     assert not spread[~few].any()
 
 
+@pytest.mark.parametrize("mass", [1e-12, 1e-2, 1.0, 1e3])
+def test_transforms_of_many_scores_at_once_are_those_of_few(mass):
+    S = np.random.default_rng(0).standard_normal((2000, 300))
+    S[::7, ::3] = -np.inf
+    g = QuadraticRegularizer(mass)
+    few = np.concatenate([transform_scores(S[k : k + 100], g) for k in range(0, 2000, 100)])
+    assert transform_scores(S, g) == pytest.approx(few, rel=1e-12, abs=1e-12)
+
+
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(screening, "_TILE_COLUMNS", 64)
+    monkeypatch.setattr(PointCost, "tile_columns", 128)
+    monkeypatch.setattr(cost_of_points, "_PANEL_BYTES", 1)  # of one panel at a time
 
 
 def pairs_by_brute_force(X, unit, r):
