@@ -47,6 +47,7 @@ _ROUNDING = 1e-24  # a square that is nothing else
 _ROWS = 4096  # in a block
 _PIECES, _LEAST = 8, 5000  # of the rows, at most, for any number of threads; and rows of a piece
 _RESTARTS = 500  # of a Krylov space, at most
+_CROOKED = 1e-12  # a product of two columns of a basis that is too large
 Found = tuple[FloatArray, FloatArray]
 Start = Callable[[int], FloatArray]  # random columns, so many
 
@@ -454,10 +455,11 @@ class _KrylovSpace:
             self._R = self._X.T @ W
 
     def _orthonormal(self, X: FloatArray) -> FloatArray:
-        """A basis of the span of X, without what V has of it."""
+        """A basis of the span of X, without what V has of it; X itself, if it is such a basis."""
         V = self._V[:, : self._known + self.size]
         for _ in range(2):
-            X = np.linalg.qr(X - V @ (V.T @ X))[0]
+            X, R = np.linalg.qr(X - V @ (V.T @ X))
+            X = X * np.where(np.diag(R) < 0, -1.0, 1.0)
         return X
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -469,16 +471,24 @@ class _KrylovSpace:
         return values, Q, residuals
 
     def restart(self, Q: FloatArray) -> None:
-        """Keep only the leading Ritz vectors, which have these coefficients, as a basis."""
+        """Keep only the leading Ritz vectors, which have these coefficients, as a basis.
+
+        What it lacks of orthonormality grows with every restart, until it is mended.
+        """
         V, T = self._V[:, self._known :], self._T
         old, new = self.size, Q.shape[1]
 
-        def turned(blocks: list[slice]) -> None:
-            for rows in blocks:
-                V[rows, :new] = V[rows, :old] @ Q
+        def turned(rows: slice) -> FloatArray:
+            V[rows, :new] = V[rows, :old] @ Q
+            return V[rows, :new].T @ V[rows, :new]
 
-        self._S.each(turned)
+        G = self._S.sum(turned)
         T[:new, :new] = Q.T @ T[:old, :old] @ Q
+        if np.abs(G - np.eye(new)).max() > _CROOKED:
+            self.size = 0
+            V[:, :new] = self._orthonormal(V[:, :new])
+            self.size = new
+            self._X = self._orthonormal(self._X)
         self.size = new
 
     def combined(self, Q: FloatArray) -> FloatArray:

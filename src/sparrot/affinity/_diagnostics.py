@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import connected_components
 
 from sparrot._types import IntArray
 from sparrot.affinity._result import Affinity
 from sparrot.cost import Cost
 from sparrot.errors import AffinityWarning, counted, warn
-from sparrot.ot import MIN_NEIGHBORS
+from sparrot.ot import MIN_NEIGHBORS, is_connected
 
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
 LARGER = "take a larger {perplexity}"
@@ -185,8 +185,8 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
     if not issparse(W) and np.count_nonzero(W[0, 1:]) == len(W) - 1:
         return None  # and no copy of a dense matrix
     W = csr_array(W)
-    if len(breadth_first_order(W, 0, return_predecessors=False)) == W.shape[0]:
-        return None  # the first point reaches all: much faster than labels, and the usual case
+    if is_connected(W):
+        return None
     labels = connected_components(W, directed=False)[1]
     return in_pieces(labels, affinity.min_neighbors, outliers=outliers)
 

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot._types import FloatArray
+from sparrot._types import BoolArray, FloatArray
 from sparrot.engine import Threads
 from sparrot.ot._newton import conjugate_gradients
 from sparrot.ot._screening import Support
@@ -41,6 +41,7 @@ _MOST_STEPS = 100
 _TO_THE_BOUNDARY = 0.99  # share of the way that a step may take
 _STUCK, _TOO_SHORT = 5, 1e-2  # steps of so little length, after which it is given up
 _PREDICTED, _CORRECTED = 1e-3, 1e-5  # errors by which the two solves are as precise as they need be
+_MOST_PRODUCTS = 300  # of one of them: what few rows lack after these is a matter for Newton
 _LEAST, _LARGEST = 1e-4, 0.5  # factor on mu in one step
 _BLOCK = 16_384  # rows of a product at a time
 _SINGULAR = 1e-14  # share of a 2 x 2 determinant below which it is rounding
@@ -93,6 +94,7 @@ class CentralPath:
     k : the floors.
     ceiling, stiffness : of the ghosts.
     threads : those that compute.
+    held : rows whose u and e stay as they are, and whose own equations do not count.
     """
 
     def __init__(
@@ -103,8 +105,10 @@ class CentralPath:
         ceiling: FloatArray,
         stiffness: FloatArray,
         threads: Threads,
+        held: BoolArray | None = None,
     ) -> None:
         self._support, self._threads = support, threads
+        self._free = np.ones(len(k)) if held is None else np.where(held, 0.0, 1.0)
         rows = np.arange(len(k), dtype=np.int32)
         self._i, self._j = np.repeat(rows, support.counts), support.indices
         self._C, self._eps, self._k = support.cost, eps, k
@@ -137,13 +141,13 @@ class CentralPath:
     def _first(self, x: FloatArray) -> _Point:
         """A point that has the right z and v, with u and e that are not too small."""
         u, e = x
-        e = np.maximum(e, self._eps)
+        e = np.maximum(e, self._eps * self._free)
         s, d = self._sums(u) - self._C, self._eps + self._sums(e) / 2
         mu = _FIRST * float(np.median(d))
         W = (s + np.sqrt(s * s + 4 * mu * d)) / (2 * d)
         over = u - self._r
         g = (over + np.sqrt(over * over + 4 * mu * self._soft)) / (2 * self._soft)
-        t = np.maximum(1 / self._k - self._of_rows(W * W), _INSIDE / self._k)
+        t = np.maximum(1 / self._k - self._of_rows(W * W), _INSIDE / self._k) * self._free
         return _Point(u, W, d * W - s, g, self._soft * g - over, t, e)
 
     def _sums(self, x: FloatArray) -> FloatArray:
@@ -167,7 +171,8 @@ class CentralPath:
     def _system(self, p: _Point) -> tuple[Any, ...]:
         """The linear system in (u, e) at a point: pairs, ghosts, its map and its preconditioner."""
         d = self._eps + self._sums(p.e) / 2
-        h, ghost, slack = 1 / (d + p.z / p.W), 1 / (self._soft + p.v / p.g), p.t / p.e / 4
+        h, ghost = 1 / (d + p.z / p.W), 1 / (self._soft + p.v / p.g)
+        slack = self._over_e(p.t / 4, p)
         wh = p.W * h
         a = self._of_rows(h) + ghost
         b, q = -self._of_rows(wh) / 2, self._of_rows(p.W * wh) / 4 + slack
@@ -176,9 +181,14 @@ class CentralPath:
         product, extra = partial(self._product, p.W, h), np.stack([ghost, slack])
 
         def precondition(r: FloatArray) -> FloatArray:
-            return inverse * r - coupling * r[::-1]
+            return self._free * (inverse * r - coupling * r[::-1])
 
         return d, h, ghost, product, extra, precondition
+
+    def _over_e(self, numbers: FloatArray | float, p: _Point) -> FloatArray:
+        """Numbers divided by e, or zero for rows that are held."""
+        free = self._free > 0
+        return np.divide(numbers, p.e, out=np.zeros_like(p.e), where=free)
 
     def _product(self, W: FloatArray, h: FloatArray, x: FloatArray) -> FloatArray:
         """The part of the pairs in a product with the system."""
@@ -202,11 +212,11 @@ class CentralPath:
         s = self._sums(p.u) - self._C
         W = h * (s - d * p.W + pairs / p.W)  # of the changes what does not depend on u and e
         g = ghost * (p.u - self._r - self._soft * p.g + ghosts / p.g)
-        t = rows / p.e - p.t
+        t = self._over_e(rows, p) - p.t
         off = 1 - self._of_rows(p.W + W) - p.g - g
         short = self._of_rows(p.W * (p.W + 2 * W)) + p.t + t - 1 / self._k
         r = np.stack([off, short / 4])
-        du, de = conjugate_gradients(product, extra, precondition, r, error)
+        du, de = conjugate_gradients(product, extra, precondition, r, error, _MOST_PRODUCTS)
         W = W + h * (self._sums(du) - p.W * self._sums(de) / 2)
         g = g + ghost * du
         return _Point(
@@ -215,6 +225,6 @@ class CentralPath:
             z=pairs / p.W - p.z - p.z / p.W * W,
             g=g,
             v=ghosts / p.g - p.v - p.v / p.g * g,
-            t=t - p.t / p.e * de,
+            t=t - self._over_e(p.t, p) * de,
             e=de,
         )

@@ -67,12 +67,12 @@ _NEAR = 0.25  # error from which Newton takes over,
 _MAX_SWEEPS = 5  # or after so many sweeps
 _MAX_SOLVES = 3  # of the system for one step
 _MANY_STEPS = 20  # of Newton, after which the central path is faster
-_NEAR_PATH = 1e-6  # error up to which that is followed
+_NEAR_PATH = 1e-5  # error up to which that is followed
 _FIRST_LOOK = 1e-2  # error at which potentials that stick out are first looked for
 _FEW_NEIGHBORS = 3.0  # floor of rows below which they hold each other up: of so many rows
 _MANY_ROWS = 2000  # or more, those that are off are solved for by themselves,
 _FEW_ROWS = 0.2  # if they and rows near them are no larger share,
-_HOPS = 3  # near being so many pairs with mass away,
+_HOPS = 3  # near being so many pairs with mass away, and one more each time,
 _MOST_PATCHES, _PATCH_STEPS = 20, 500  # so often, and by so many steps, at most;
 _VERY_FEW = 0.01  # and Newton's method goes on from there if so small a share
 _MUCH = 10.0  # is off by more than the largest error divided by this
@@ -105,7 +105,7 @@ class FloorDual(Dual[FloorState]):
 
     mass = 1.0
     most_delta = 1e-1
-    many_steps: float = _MANY_STEPS
+    many_steps = _MANY_STEPS
     _central: CentralPath | None = None  # once it was followed
 
     @abstractmethod
@@ -158,7 +158,7 @@ class FloorDual(Dual[FloorState]):
 
     def restarted(
         self, x: FloatArray, error: float, tol: float, report: Callable[[float], None]
-    ) -> FloatArray | None:
+    ) -> FloatArray:
         """After few rows that stop all others; or further along the central path; or by sweeps."""
 
         def error_of(x: FloatArray) -> float:
@@ -169,7 +169,7 @@ class FloorDual(Dual[FloorState]):
         less = max(tol, error / _MUCH)
         if (self.state(x).errors > less).mean() < _VERY_FEW:
             y = self.patched(x, less)
-            if error_of(y) <= less:
+            if error_of(y) <= error / 2:
                 return y
         self._central = self._central or self._path(x)
         if self._central is not None:
@@ -375,19 +375,18 @@ class SparseFloorDual(RestrictedDual, FloorDual):
     def patched(self, x: FloatArray, tol: float) -> FloatArray:
         """Rows that are off, with rows near them, by Newton steps of their own, others held.
 
-        What is off after that is just outside of these: it is next, together with them.
+        What is off after that is just outside of these: it is next, with rows that are less near.
         """
         n, support = len(self._k), self._support
         easy = n < _MANY_ROWS or self._k.min() >= _FEW_NEIGHBORS
         if easy or not isinstance(support, Support):
             return x
         pairs = csr_array((support.cost, support.indices, support.indptr), shape=(n, n))
-        free = np.zeros(n, bool)
-        for _ in range(_MOST_PATCHES):
+        for turn in range(_MOST_PATCHES):
             off = self.state(x).errors > tol
             if not 0 < off.mean() <= _FEW_ROWS:
                 break
-            free = _near(free | off, pairs, x[0])
+            free = _near(off, pairs, x[0], _HOPS + turn)
             if free.mean() > _FEW_ROWS:
                 break
             rows = np.flatnonzero(free)
@@ -470,8 +469,6 @@ class SparseFloorDual(RestrictedDual, FloorDual):
 class PatchDual(SparseFloorDual):
     """The dual over a support, with some points held where they are."""
 
-    many_steps = np.inf
-
     def __init__(
         self,
         support: Support,
@@ -497,17 +494,21 @@ class PatchDual(SparseFloorDual):
         out[:, self._held] = p[:, self._held]
         return out
 
-    def restarted(
-        self, x: FloatArray, error: float, tol: float, report: Callable[[float], None]
-    ) -> FloatArray | None:
-        """Nowhere: all rows together may get further."""
-        return None
+    def patched(self, x: FloatArray, tol: float) -> FloatArray:
+        """It is a patch."""
+        return x
+
+    def _path(self, x: FloatArray) -> CentralPath | None:
+        """With the same points held."""
+        assert isinstance(self._support, Support)
+        ghosts, threads = (self._ceiling, self._stiffness), self._run.threads
+        return CentralPath(self._support, self._eps, self._k, *ghosts, threads, self._held)
 
 
-def _near(rows: BoolArray, pairs: csr_array, u: FloatArray) -> BoolArray:
-    """Some rows, and those that are few pairs with mass away."""
+def _near(rows: BoolArray, pairs: csr_array, u: FloatArray, hops: int) -> BoolArray:
+    """Some rows, and those that are so many pairs with mass away."""
     rows = rows.copy()
-    for _ in range(_HOPS):
+    for _ in range(hops):
         some = np.flatnonzero(rows)
         part = pairs[some]
         own = np.repeat(some, np.diff(part.indptr))

@@ -26,6 +26,7 @@ from sparrot.ot._problem import (
     Options,
     Solution,
     SparseProblem,
+    is_connected,
     perplexities,
 )
 from sparrot.ot._solve import dense_instead, make_method
@@ -429,7 +430,7 @@ class EpsilonPath:
         eps = self._typical_eps()
         for _ in range(_MAX_SOLVES):
             rough = self.at(eps, _ROUGH_TOL)
-            if _is_connected(rough):
+            if is_connected(csr_array(rough.plan)):
                 high = eps
             else:
                 low = eps
@@ -459,14 +460,14 @@ class EpsilonPath:
     def _connected_from(self, high: float) -> Solution:
         """The same from an eps at which rough solves are connected, if only by their error."""
         solution, low, factor = self.at(high), 0.0, _CONNECTED
-        while not _is_connected(solution):
+        while not is_connected(csr_array(solution.plan)):
             low, high, factor = high, high * factor, factor * factor
             _require_in_range(high)
             solution = self.at(high)
         while low and high > _CONNECTED * low * (1 + 1e-9):
             middle = float(np.sqrt(low * high))
             between = self.at(middle)
-            if _is_connected(between):
+            if is_connected(csr_array(between.plan)):
                 high, solution = middle, between
             else:
                 low = middle
@@ -686,11 +687,6 @@ def _require_in_range(eps: float) -> None:
             "points are too far from the others",
             remedy="drop them",
         )
-
-
-def _is_connected(solution: Solution) -> bool:
-    graph = csr_array(solution.plan)
-    return bool(connected_components(graph, directed=False, return_labels=False) == 1)
 
 
 def _floors_rule(solution: Solution) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import connected_components
 
 from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
@@ -39,6 +39,7 @@ from sparrot.affinity import (
 )
 from sparrot.engine import Run
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError, counted, warn
+from sparrot.ot import is_connected
 from sparrot.spectral._operators import degrees, scaled
 
 COMPONENTS = ("warn", "largest", "each", "error")
@@ -56,8 +57,8 @@ def components_by_size(W: Any) -> IntArray:
     array([1, 0, 0])
     """
     W = csr_array(W)
-    if len(breadth_first_order(W, 0, return_predecessors=False)) == W.shape[0]:
-        return np.zeros(W.shape[0], np.int64)  # all are found from the first, in less time
+    if is_connected(W):
+        return np.zeros(W.shape[0], np.int64)
     labels = connected_components(W, directed=False)[1]
     order = np.argsort(-np.bincount(labels), kind="stable")
     rank = np.empty_like(order)
