@@ -1094,7 +1094,7 @@ def test_rows_of_two_neighbors_do_not_hold_each_other_up(seed):
     X = np.random.default_rng(seed).standard_normal((3000, 5))
     a = sparrot.qot(X, n_neighbors=2)
     assert a.certificate.largest_error <= 1e-8
-    assert a.n_iter <= 60
+    assert a.n_iter <= 75
 
 
 def test_few_rows_of_two_neighbors_are_solved_for_by_themselves(monkeypatch):
