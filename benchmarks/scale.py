@@ -8,6 +8,7 @@ data is read from the folder named by SPARROT_DATA (default ../shared/data).
     python benchmarks/scale.py --large             # and the sets of half a million points and more
     python benchmarks/scale.py --floors            # a floor on rows, against none
     python benchmarks/scale.py --growth growth.png # time and memory against n, with exponents
+    python benchmarks/scale.py --growth out.png --only spiral --largest 1000000
 """
 
 from __future__ import annotations
@@ -210,24 +211,27 @@ KINDS = {
     "Swiss roll, perplexity 30": (swiss_roll, {"perplexity": 30}),
     "noisy spiral, perplexity 30": (spiral, {"perplexity": 30}),
 }
-SIZES = [2_000, 6_000, 20_000, 60_000, 200_000]
+SIZES = [2_000, 6_000, 20_000, 60_000, 200_000, 500_000, 1_000_000]
 
 
-def grow(kind: str, n: int) -> tuple[float, float, str]:
+def grow(kind: str, n: int) -> tuple[float, float, float, str]:
+    """Seconds, those of all cores together, and megabytes."""
     make, arguments = KINDS[kind]
     exact(make(3000), {**arguments, "solver": "active-set"})
-    return measured(exact, make(n), {**arguments, "solver": "active-set"})
+    X, start = make(n), time.process_time()
+    seconds, megabytes, said = measured(exact, X, {**arguments, "solver": "active-set"})
+    return seconds, time.process_time() - start, megabytes, said
 
 
-def growth(path: str, largest: int) -> None:
-    print(f"{'':36}{'n':>9}{'seconds':>10}{'MB':>8}")
-    lines = {}
-    for kind in KINDS:
-        lines[kind] = []
+def growth(path: str, largest: int, only: str) -> None:
+    print(f"{'':36}{'n':>9}{'seconds':>10}{'CPU s':>10}{'MB':>8}  ")
+    lines: dict[str, list] = {kind: [] for kind in KINDS if only in kind}
+    for kind, rows in lines.items():
         for n in (n for n in SIZES if n <= largest):
-            seconds, megabytes, _ = in_own_process(grow, kind, n)
-            lines[kind].append((n, seconds, megabytes))
-            print(f"{kind:36}{n:>9}{seconds:>10.2f}{megabytes:>8.0f}", flush=True)
+            seconds, cpu, megabytes, said = in_own_process(grow, kind, n)
+            rows.append((n, seconds, megabytes))
+            line = f"{kind:36}{n:>9}{seconds:>10.2f}{cpu:>10.2f}{megabytes:>8.0f}  {said}"
+            print(line, flush=True)
     draw(lines, path)
 
 
@@ -239,7 +243,7 @@ def draw(lines: dict[str, list[tuple[int, float, float]]], path: str) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    for (kind, rows), marker in zip(lines.items(), "os^", strict=True):
+    for (kind, rows), marker in zip(lines.items(), "os^", strict=False):
         n, *columns = np.array(rows).T
         for axis, y in zip(axes, columns, strict=True):
             large = n >= 20_000
@@ -260,11 +264,11 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="half a million points and more")
     parser.add_argument("--floors", action="store_true", help="a floor on rows, against none")
     parser.add_argument("--growth", metavar="FIGURE", help="draw time and memory against n")
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest n of --growth")
-    parser.add_argument("--only", default="", help="part of the name of a data set")
+    parser.add_argument("--largest", type=int, default=200_000, help="largest n of --growth")
+    parser.add_argument("--only", default="", help="part of the name of a set")
     options = parser.parse_args()
     if options.growth:
-        growth(options.growth, options.largest)
+        growth(options.growth, options.largest, options.only)
         return
     lines: list = FLOORS if options.floors else LARGE if options.large else TABLE
     lines = [line for line in lines if options.only in line[0]]
