@@ -215,7 +215,7 @@ SIZES = [2_000, 6_000, 20_000, 60_000, 200_000, 500_000, 1_000_000]
 
 
 def grow(kind: str, n: int) -> tuple[float, float, float, str]:
-    """Seconds, those of all cores together, and megabytes."""
+    """Seconds, those of all cores together, megabytes, and what came out."""
     make, arguments = KINDS[kind]
     exact(make(3000), {**arguments, "solver": "active-set"})
     X, start = make(n), time.process_time()
@@ -247,9 +247,11 @@ def draw(lines: dict[str, list[tuple[int, float, float]]], path: str) -> None:
         n, *columns = np.array(rows).T
         for axis, y in zip(axes, columns, strict=True):
             large = n >= 20_000
-            exponent = np.polyfit(np.log(n[large]), np.log(y[large]), 1)[0]
             seen = y >= 0.01 if axis is axes[0] else y >= 1
-            label = rf"{kind}: $n^{{{exponent:.2f}}}$"
+            label = kind
+            if large.sum() > 1:
+                exponent = np.polyfit(np.log(n[large]), np.log(y[large]), 1)[0]
+                label = rf"{kind}: $n^{{{exponent:.2f}}}$"
             axis.loglog(n[seen], y[seen], marker=marker, label=label)
     for axis, what in zip(axes, ("seconds", "peak memory (MB)"), strict=True):
         axis.set(xlabel="number of points $n$", ylabel=what)

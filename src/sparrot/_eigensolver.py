@@ -361,7 +361,7 @@ class _Filter:
         Each divides it by :math:`e^{\mathrm{arcosh}\, T_m(s(\lambda))}` at most, in the long run.
         """
         rate = self.degree * np.arccosh(max(self.scaled(value), 1.0))
-        return max(1, int(np.log(excess) / rate)) if rate > 0 and np.isfinite(excess) else 1
+        return max(1, int(np.log(excess) / rate)) if rate > 0 and 1 < excess < np.inf else 1
 
     def scaled(self, values: FloatArray | float) -> Any:
         """The map s."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import njit, types
-from numba.core import cgutils, event
+from numba.core import cgutils, config, event
 from numba.extending import intrinsic
 
 LOG = logging.getLogger(__name__)
@@ -28,7 +28,15 @@ _LANES = 16 if _HOST.get("avx512f") else 8 if _HOST.get("avx2") else 4  # of a v
 GROUP = 4 if _LANES == 8 else 8  # rows whose products with a panel fit in the registers
 PANEL = 2 * _LANES  # columns that are multiplied at once
 _SUMS = 4  # that a sum is made of, so that no addition waits for the one before
-HAS_BYTES = _LANES == 16 and bool(_HOST.get("avx512vnni"))  # multiplies four bytes a lane at once
+# Whether it multiplies four bytes a lane at once, unless Numba is told to compile for another.
+_TARGET: Any = config
+HAS_BYTES = (
+    _LANES == 16
+    and bool(_HOST.get("avx512vnni"))
+    and bool(_TARGET.ENABLE_AVX)
+    and _TARGET.CPU_NAME is None
+    and _TARGET.CPU_FEATURES is None
+)
 
 
 class _FirstUse(event.Listener):

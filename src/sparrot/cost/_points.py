@@ -171,6 +171,8 @@ class PointCost(Cost):
         if self._prepared:
             return
         self._few = self._z.few()
+        if self._few is None:  # all coordinates of a tile are read from a file
+            self.tile_columns = Cost.tile_columns
         self._bytes = self._z.bytes(self._few)
         if not is_mapped(self._X):
             self._whole = self._z.all(slice(None))
@@ -641,7 +643,7 @@ class Step:
 
     @staticmethod
     def of(y: FloatArray) -> Step:
-        """That fits to a sample of points."""
+        """The step that fits a sample of points."""
         tiny = float(np.finfo(np.float32).tiny)
         size = max(float(np.abs(y).max()) / _LARGEST, tiny)
         length = max(float(np.sqrt(np.square(y).sum(axis=1).mean())), tiny)
@@ -693,12 +695,14 @@ class Bytes:
         cut off on the safe side.
         """
         t = np.floor((t - self._margin[rows]) / self._unit) - 1
+        t[np.isnan(t)] = np.inf  # nothing passes what is no number
         return np.clip(t, -3 * _ROOM - 1, _ROOM - 1).astype(np.int32) + self._added[rows]
 
     def starts(self, columns: IntArray | slice, b: Float32Array, size: int) -> IntArray:
         """What is added to all products of a column, and for no column up to some size."""
         out = np.full(size, -5 * _ROOM, np.int32)
         b = np.ceil((b + self._margin[columns]) / self._unit) + 1
+        b[np.isnan(b)] = -np.inf
         out[: len(b)] = np.clip(b, -2 * _ROOM, 2 * _ROOM)
         return out
 

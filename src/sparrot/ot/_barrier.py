@@ -120,8 +120,8 @@ class CentralPath:
     ) -> tuple[FloatArray, float]:
         """From near x = (u, e) on, until the error of (u, e) is small enough.
 
-        If it was followed before, it goes on from where it was left. The best of these, and its
-        error.
+        If it was followed before, it goes on from where it was left, unless that led nowhere. The
+        best of these, and its error.
         """
         point, short = self._first(x) if self._point is None else self._point, 0
         best, least = x, error(x)
@@ -135,7 +135,8 @@ class CentralPath:
             length = _TO_THE_BOUNDARY * point.farthest(step)
             point = point.moved(step, length)
             short = short + 1 if length < _TOO_SHORT else 0
-        self._point = point
+        lost = short == _STUCK or not np.isfinite(found)
+        self._point = None if lost else point
         return best, least
 
     def _first(self, x: FloatArray) -> _Point:

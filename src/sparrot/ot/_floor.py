@@ -168,8 +168,8 @@ class FloorDual(Dual[FloorState]):
 
         less = max(tol, error / _MUCH)
         if (self.state(x).errors > less).mean() < _VERY_FEW:
-            y = self.patched(x, less)
-            if error_of(y) <= error / 2:
+            y = self.patched(x, less, _PATCH_STEPS, lambda step, error: report(error))
+            if y is not x and error_of(y) <= error / 2:
                 return y
         self._central = self._central or self._path(x)
         if self._central is not None:
@@ -179,7 +179,9 @@ class FloorDual(Dual[FloorState]):
                 return x
         return self.sweep(x, error / _MUCH, _LONG_SWEEPS)
 
-    def patched(self, x: FloatArray, tol: float) -> FloatArray:
+    def patched(
+        self, x: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
+    ) -> FloatArray:
         """Where few rows are off by more than a tolerance, with these solved for by themselves."""
         return x
 
@@ -368,45 +370,48 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         u, self.e = x
         if len(self.over(u)):
             return NewtonResult(u, np.nan, ())
-        result = newton(self, self.patched(x, tol), tol, max_iter, report)
+        x = self.patched(x, tol, max_iter, report)
+        result = newton(self, x, tol, max_iter, report)
         u, self.e = result.u
         return replace(result, u=u)
 
-    def patched(self, x: FloatArray, tol: float) -> FloatArray:
+    def patched(
+        self, x: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
+    ) -> FloatArray:
         """Rows that are off, with rows near them, by Newton steps of their own, others held.
 
-        What is off after that is just outside of these: it is next, with rows that are less near.
+        What is off after that is just outside of these: it is next, with rows that are less near,
+        as long as the largest error falls.
         """
         n, support = len(self._k), self._support
         easy = n < _MANY_ROWS or self._k.min() >= _FEW_NEIGHBORS
         if easy or not isinstance(support, Support):
             return x
         pairs = csr_array((support.cost, support.indices, support.indptr), shape=(n, n))
+        best, least, steps = x, np.inf, min(max_iter, _PATCH_STEPS)
         for turn in range(_MOST_PATCHES):
-            off = self.state(x).errors > tol
-            if not 0 < off.mean() <= _FEW_ROWS:
+            state = self.state(x)
+            if not self.error(state) < least:
                 break
+            best, least, off = x, self.error(state), state.errors > tol
             free = _near(off, pairs, x[0], _HOPS + turn)
-            if free.mean() > _FEW_ROWS:
+            if not 0 < free.mean() <= _FEW_ROWS:
                 break
             rows = np.flatnonzero(free)
-            names = np.union1d(rows, pairs[rows].indices)
-            dual = self._patch(pairs[names][:, names], names, ~free[names], x[1])
-            result = newton(dual, x[:, names], tol, _PATCH_STEPS)
+            index = np.union1d(rows, pairs[rows].indices)
+            dual = self._patch(pairs[index][:, index], index, ~free[index], x[1])
             x = x.copy()
-            x[:, names] = result.u
-            if result.error > tol:
-                break
-        return x
+            x[:, index] = newton(dual, x[:, index], tol, steps, report).u
+        return best
 
     def _patch(
-        self, pairs: csr_array, names: IntArray, held: BoolArray, e: FloatArray
-    ) -> SparseFloorDual:
+        self, pairs: csr_array, index: IntArray, held: BoolArray, e: FloatArray
+    ) -> PatchDual:
         """The dual of some points, of which some are held."""
         support = Support(pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32), pairs.data)
-        ghosts = self._ceiling[names], self._stiffness[names]
-        problem = replace(self._problem.part(names), floor=self._k[names])
-        return PatchDual(support, *ghosts, problem, e[names], self._run, held)
+        ghosts = self._ceiling[index], self._stiffness[index]
+        problem = replace(self._problem.part(index), floor=self._k[index])
+        return PatchDual(support, *ghosts, problem, e[index], self._run, held)
 
     def over(self, u: FloatArray) -> IntArray:
         """Also the rows with fewer pairs than their floor: only a ghost could take the rest."""
@@ -494,8 +499,10 @@ class PatchDual(SparseFloorDual):
         out[:, self._held] = p[:, self._held]
         return out
 
-    def patched(self, x: FloatArray, tol: float) -> FloatArray:
-        """It is a patch."""
+    def patched(
+        self, x: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
+    ) -> FloatArray:
+        """A patch has no patches."""
         return x
 
     def _path(self, x: FloatArray) -> CentralPath | None:

@@ -78,7 +78,7 @@ class Dual(ABC, Generic[S]):
     weight : the weight of each point: gradient and diagonal are in proportion to it, and so is what
         is added to the diagonal.
     most_delta : the largest delta, as a share of the diagonal.
-    many_steps : after so many steps there is a better place to go on from.
+    many_steps : after so many steps, each time, there may be a better place to go on from.
     """
 
     mass: float
@@ -175,11 +175,12 @@ def newton(
             if again is None and hopeless:
                 break
             late = len(history) + dual.many_steps
-            if again is not None:
-                u, restarted, progressed = again, least, len(history)
-                state = dual.state(u)
+            there = state if again is None else dual.state(again)
+            if again is not None and (hopeless or dual.error(there) < least):
+                u, state, restarted, progressed = again, there, least, len(history)
                 delta, stuck = dual.first_delta(state), False
                 continue
+            state = dual.state(u)  # whose Hessian is that of the last evaluation
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
         if len(lonely):

@@ -430,7 +430,7 @@ class EpsilonPath:
         eps = self._typical_eps()
         for _ in range(_MAX_SOLVES):
             rough = self.at(eps, _ROUGH_TOL)
-            if is_connected(csr_array(rough.plan)):
+            if is_connected(rough.plan):
                 high = eps
             else:
                 low = eps
@@ -460,14 +460,14 @@ class EpsilonPath:
     def _connected_from(self, high: float) -> Solution:
         """The same from an eps at which rough solves are connected, if only by their error."""
         solution, low, factor = self.at(high), 0.0, _CONNECTED
-        while not is_connected(csr_array(solution.plan)):
+        while not is_connected(solution.plan):
             low, high, factor = high, high * factor, factor * factor
             _require_in_range(high)
             solution = self.at(high)
         while low and high > _CONNECTED * low * (1 + 1e-9):
             middle = float(np.sqrt(low * high))
             between = self.at(middle)
-            if is_connected(csr_array(between.plan)):
+            if is_connected(between.plan):
                 high, solution = middle, between
             else:
                 low = middle

@@ -1,5 +1,8 @@
 """Few coordinates as a filter: never wrong, and taken only where they are worth it."""
 
+import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -135,7 +138,7 @@ def test_limits_and_starts_of_bytes_lose_no_pair_however_large_they_are(k):
     y[:8] *= 1e5  # and these are cut off
     some = Bytes(y, Step.of(y[8:]))
     every = np.arange(64, dtype=np.int32)
-    extreme = np.float32([-np.inf, -1e30, -1e3, 0, 1e3, 1e30, np.inf, -k, k])
+    extreme = np.float32([-np.inf, -1e30, -1e3, 0, 1e3, 1e30, np.inf, -k, k, np.nan])
     t, b = rng.choice(extreme, 64), rng.choice(extreme, 64)
     signed = some.signed.view(np.int8).astype(np.int64)
     unsigned = some.unsigned.view(np.uint8).astype(np.int64)
@@ -148,6 +151,28 @@ def test_limits_and_starts_of_bytes_lose_no_pair_however_large_they_are(k):
     beyond = signed @ unsigned[:6].T + starts[64:]
     assert np.abs(beyond).max() < 2**31
     assert not (beyond > limits[:, None]).any()
+
+
+@pytest.mark.skipif(not _kernels.HAS_BYTES, reason="the processor has no products of bytes")
+@pytest.mark.parametrize("more", [{}, {"min_neighbors": 3}])
+def test_results_are_the_same_bits_with_and_without_bytes(more, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((4000, 61)) * np.linspace(3, 0.1, 61)
+    found = []
+    for has_bytes in (True, False):
+        monkeypatch.setattr(_kernels, "HAS_BYTES", has_bytes)
+        found.append(sparrot.qot(X, 0.3, **more))
+    with_bytes, without = found
+    assert (with_bytes.potential == without.potential).all()
+    assert (with_bytes.matrix != without.matrix).nnz == 0
+    assert with_bytes.certificate == without.certificate
+
+
+@pytest.mark.parametrize("setting", ["NUMBA_CPU_NAME=generic", "NUMBA_ENABLE_AVX=0"])
+def test_numba_may_compile_for_a_processor_without_bytes(setting, tmp_path):
+    name, value = setting.split("=")
+    code = "import numpy as np, sparrot; sparrot.qot(np.random.default_rng(0).random((2500, 61)))"
+    environment = {**os.environ, name: value, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 @pytest.mark.skipif(not _kernels.HAS_BYTES, reason="the processor has no products of bytes")
