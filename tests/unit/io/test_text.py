@@ -1,11 +1,13 @@
 """Text files: what a column is gets decided by all of it, and nothing is dropped without a word."""
 
 import json
+import warnings
 from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits, load_iris, load_wine
 
 import sparrot
 from sparrot.cli import main
@@ -211,6 +213,37 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     assert "'class'" in read(f"a,b,class\n{pixels}")[2][0]
     (line,) = read("x,a,year\n" + "".join(f"{k}.5,u,{k % 3}\n" for k in range(15)), label="a")[2]
     assert line.endswith("if it is no feature, leave it out by without='year'")
+
+
+def titanic():
+    rng = np.random.default_rng(0)
+    age, weight, survived = (rng.integers(*ends, 200) for ends in ((1, 80), (50, 100), (0, 2)))
+    return np.column_stack([age, rng.exponential(30, 200), weight, rng.random(200), survived])
+
+
+@pytest.mark.parametrize(
+    ("X", "is_remarked_on"),
+    [
+        (np.column_stack(load_wine(return_X_y=True)), True),
+        (np.column_stack(load_iris(return_X_y=True)), True),
+        (titanic(), True),
+        (titanic()[:, [0, 2, 4]], True),  # integers alone
+        (load_digits().data, False),  # pixels
+        (np.random.default_rng(0).poisson([1, 50, 200, 0.5], (200, 4)), False),  # counts
+        (np.eye(4)[np.random.default_rng(0).integers(4, size=200)], False),  # one column is hot
+    ],
+    ids=["wine", "iris", "titanic", "integers", "digits", "counts", "one-hot"],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_label_stands_out_by_its_few_values(X, is_remarked_on, suffix, tmp_path):
+    path, table = tmp_path / f"a{suffix}", pd.DataFrame(X).add_prefix("c")
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert sparrot.read_points(path).shape == X.shape
+    assert [f"'c{X.shape[1] - 1}', has a few" in str(w.message) for w in said] == (
+        [True] if is_remarked_on else []
+    )
 
 
 def test_labels_are_read_as_numbers_where_they_are(tmp_path):
