@@ -192,6 +192,18 @@ def test_every_point_has_five_neighbors_unless_it_is_switched_off(
     assert "effectively at least" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["affinity", "path"])
+def test_a_default_eps_by_the_median_cost_says_so(command, points, tmp_path, capsys):
+    why, outlier = "(1 x the median cost: outliers inflate the mean)", tmp_path / "outlier.npy"
+    np.save(outlier, np.vstack([X, X[:1] + 1000]))
+    asked = [command, str(outlier)]
+    for more, said in (([], True), (["--eps", "auto"], True), (["--perplexity", "9"], False)):
+        assert main([*asked, *more]) == 0
+        assert (why in capsys.readouterr().out) == said
+    assert main([command, str(points)]) == 0
+    assert "eps = 1 x mean cost\n" in capsys.readouterr().out
+
+
 def write_far_clusters(path):
     np.save(path, np.vstack([X, X[:40] + 50, X[:2] + 400]))
     return path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sparrot
 from sparrot.affinity import KINDS
+from sparrot.affinity._kinds import AUTO
 from sparrot.cli._session import Session
 from sparrot.errors import counted
 
@@ -29,6 +30,8 @@ def print_summary(
     if source.shape is not None:
         all_lines["points"] += whereabouts(affinity.metric, source.shape[1], options)
         all_facts["array"] = options.array
+        if affinity.eps is not None:
+            all_lines["affinity"] += why_so_small(affinity.relative_eps, options)
         if "bandwidth" in KINDS[options.kind or "qot"].scales:  # which --eps has set
             eps = 1.0 if options.eps is None else options.eps
             all_facts |= {"eps": eps * affinity.mean_cost, "relative_eps": eps}
@@ -42,6 +45,27 @@ def print_summary(
 def _has_no_scale(affinity: sparrot.Affinity) -> bool:
     """Whether there is no eps, or one that is not relative to a cost."""
     return affinity.eps is None or affinity.metric == "kernel"
+
+
+def why_so_small(relative_eps: float, options: Namespace) -> str:
+    """Why a default eps is not 1, if it is not: outliers inflate the mean cost.
+
+    Examples
+    --------
+    >>> asked = {"command": "embed", "kind": "qot", "perplexity": None, "n_neighbors": None}
+    >>> why_so_small(0.01, Namespace(eps=None, **asked))
+    ' (1 x the median cost: outliers inflate the mean)'
+    >>> why_so_small(0.01, Namespace(eps=0.01, **asked))
+    ''
+    """
+    kind = KINDS[getattr(options, "kind", None) or "qot"]
+    given = [name for name in kind.scales if getattr(options, name, None) is not None]
+    is_auto = options.eps == AUTO
+    if options.command != "tsne":  # which has a perplexity by default
+        is_auto |= kind.unless(given).get("eps") == AUTO
+    if not is_auto or relative_eps == 1:
+        return ""
+    return " (1 x the median cost: outliers inflate the mean)"
 
 
 def whereabouts(metric: str, p: int, options: Namespace) -> str:
@@ -208,9 +232,10 @@ def path_lines(summary: Summary, options: Namespace) -> dict[str, str]:
     from sparrot.ot import certificate_in_words
 
     facts, has_floor = path_facts(summary), summary.min_neighbors is not None
+    eps = facts["relative_eps"]
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1], options)}",
-        "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
+        "affinity": f"qot, eps = {eps:.4g} x mean cost{why_so_small(eps, options)}",
         "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
         "components": f"{facts['components']}",
         "certificate": certificate_in_words(summary.steps[summary.chosen].certificate, has_floor),
