@@ -213,7 +213,7 @@ def write_far_clusters(path):
 def test_pieces_are_one_warning_with_the_same_remedies(command, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     far = write_far_clusters(tmp_path / "far.npy")
-    facts = told(capsys, command, far, "--eps", 0.01, "--min-neighbors", 0, *CLUSTERS[command])
+    facts = told(capsys, command, far, "--eps", 3e-5, "--min-neighbors", 0, *CLUSTERS[command])
     (warning,) = facts["warnings"]
     assert " components" in warning
     assert (
@@ -319,10 +319,10 @@ def test_labels_of_cells_color_a_stored_affinity_too(tmp_path, capsys, monkeypat
 
 def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):
     far, a = write_far_clusters(tmp_path / "far.npy"), tmp_path / "a.npz"
-    assert told(capsys, "affinity", far, "--eps", 0.01, "-o", a)["components"] == 2
+    assert told(capsys, "affinity", far, "--eps", 3e-5, "-o", a)["components"] == 4
     (warning,) = told(capsys, "embed", a)["warnings"]
     assert "raise the floor, --min-neighbors or --neighbors, or take" in warning
-    assert not told(capsys, "cluster", a, "--clusters", 2)["warnings"]  # they are the clusters
+    assert not told(capsys, "cluster", a, "--clusters", 4)["warnings"]  # they are the clusters
 
 
 @pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path", "report"])

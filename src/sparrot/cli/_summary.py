@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import sparrot
-from sparrot.affinity import KINDS
-from sparrot.affinity._kinds import AUTO
+from sparrot.affinity import AUTO, KINDS
 from sparrot.cli._session import Session
 from sparrot.errors import counted
 
