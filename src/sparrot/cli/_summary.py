@@ -187,27 +187,22 @@ def effective_neighbors(W: Any) -> float:
     return float((W.sum(axis=1) ** 2 / np.maximum(W.power(2).sum(axis=1), 1e-300)).mean())
 
 
-def neighbors_line(
-    neighbors: float, perplexity: float, floors: Any, effective: float | None = None
-) -> str:
+def neighbors_line(neighbors: float, perplexity: float, floors: Any, effective: float) -> str:
     """How many neighbors a point has, on average, effectively, and at least.
 
     Examples
     --------
-    >>> neighbors_line(40.5, 30.0, None)
-    '40.5 a row (perplexity 30.0)'
+    >>> neighbors_line(40.5, 30.0, None, 28.5)
+    '40.5 a row, effectively 28.5 (perplexity 30.0)'
     >>> import numpy as np
     >>> neighbors_line(35.2, 20.0, np.array([15.0]), 16.0)
     '35.2 a row, effectively 16.0, at least 15 of every point (perplexity 20.0)'
     """
-    line, least = f"{neighbors:.1f} a row", least_neighbors(floors)
-    if effective is not None:
-        line += f", effectively {effective:.1f}"
-    if least is not None:
-        line += (
-            f", {'' if effective is not None else 'effectively '}at least {least:g} of every point"
-        )
-    return f"{line} (perplexity {perplexity:.1f})"
+    least = least_neighbors(floors)
+    floor = "" if least is None else f", at least {least:g} of every point"
+    return (
+        f"{neighbors:.1f} a row, effectively {effective:.1f}{floor} (perplexity {perplexity:.1f})"
+    )
 
 
 def path_facts(summary: Summary) -> dict[str, Any]:
@@ -220,6 +215,7 @@ def path_facts(summary: Summary) -> dict[str, Any]:
         "relative_eps": step.relative_eps,
         "neighbors": float(step.neighbor_counts.mean()),
         "perplexity": float(step.perplexity.mean()),
+        "effective_neighbors": float(step.effective_neighbors.mean()),
         "min_neighbors": least_neighbors(summary.min_neighbors),
         "components": step.n_connected_components,
         "certificate": asdict(step.certificate),
@@ -235,7 +231,12 @@ def path_lines(summary: Summary, options: Namespace) -> dict[str, str]:
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1], options)}",
         "affinity": f"qot, eps = {eps:.4g} x mean cost{why_so_small(eps, options)}",
-        "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
+        "neighbors": neighbors_line(
+            facts["neighbors"],
+            facts["perplexity"],
+            summary.min_neighbors,
+            facts["effective_neighbors"],
+        ),
         "components": f"{facts['components']}",
         "certificate": certificate_in_words(summary.steps[summary.chosen].certificate, has_floor),
         "": certificate_meaning(has_floor),
