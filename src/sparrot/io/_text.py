@@ -313,7 +313,7 @@ def _read(source: Path) -> _Table:
     except InvalidInputError as error:
         if not isinstance(error.__cause__, UnicodeDecodeError):
             raise
-        raise not_whole(source, "text in UTF-8", error.__cause__) from error
+        raise not_whole(source, "text in UTF-8", error.__cause__, "save it as UTF-8") from error
 
 
 def _read_below(

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 import sparrot
 from sparrot.cli import main
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.io._points import read_matrix, read_names
+from sparrot.io._points import list_columns, read_matrix, read_names
 
 NAN = float("nan")
 
@@ -277,6 +277,33 @@ def test_labels_of_a_parquet_file_are_as_they_are(tmp_path):
     with pytest.warns(AffinityWarning, match="columns 'name', 'many', 'day', which are not of num"):
         X = sparrot.read_points(path, label="is")
     assert X.tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_truth_values_are_words_in_every_table(suffix, tmp_path):
+    path = tmp_path / f"a{suffix}"
+    table = pd.DataFrame({"x": [1.5, 2, 3, 4], "is": [True, False] * 2, "y": [5, 6, 7.5, 8]})
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    with pytest.warns(AffinityWarning, match="left out the column 'is', which is not of numbers"):
+        assert sparrot.read_points(path).tolist() == table[["x", "y"]].to_numpy().tolist()
+    assert [str(label) for label in sparrot.read_labels(path, "is")] == ["True", "False"] * 2
+    assert sparrot.read_points(path, label="is").shape == (4, 2)
+    assert list_columns(path) == {"numbers": ["x", "y"], "words": ["is"], "names": []}
+
+
+def test_categories_of_integers_in_a_parquet_file_are_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"x": [1.5, 2, 3], "k": pd.Categorical([2, 0, 2])}).to_parquet(path)
+    with pytest.warns(AffinityWarning, match="left out the column 'k', which is not of numbers"):
+        assert sparrot.read_points(path).tolist() == [[1.5], [2], [3]]
+    assert sparrot.read_labels(path, "k").tolist() == [2, 0, 2]
+
+
+def test_text_in_another_encoding_is_to_be_saved_as_utf_8(tmp_path):
+    (tmp_path / "a.csv").write_bytes("name,x\nch\u00e2teau,1\n".encode("latin-1"))
+    with pytest.raises(InvalidInputError, match="not text in UTF-8") as error:
+        sparrot.read_points(tmp_path / "a.csv")
+    assert error.value.remedy == "save it as UTF-8"
 
 
 def test_a_label_must_be_a_column(tmp_path):
