@@ -265,8 +265,12 @@ def test_pieces_that_lie_upon_each_other_have_colors(tmp_path, capsys, monkeypat
     np.save(source, np.concatenate([X[:30], X[:20] + 1e4]))
     keep = lambda ax, path: (drawn.append(ax), path.write_text(""))  # noqa: E731
     monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    own = "every piece has coordinates of its own"
     for pieces in ("each", "largest"):
-        told(capsys, "embed", source, "--pieces", pieces, "--plot", tmp_path / "a.png")
+        figure = tmp_path / "a.png"
+        assert main(["embed", str(source), "--pieces", pieces, "--plot", str(figure)]) == 0
+        assert (own in capsys.readouterr().out) == (pieces == "each")
+    assert [ax.get_title() for ax in drawn] == [own, ""]
     each, largest = (ax.get_legend() for ax in drawn)
     assert each.get_title().get_text() == "piece"
     assert [text.get_text() for text in each.get_texts()] == ["1", "2"]

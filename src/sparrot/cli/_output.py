@@ -128,7 +128,9 @@ def coordinates(Y: Any, name: str) -> Table:
     return Table({f"{name}_{k}": y for k, y in enumerate(Y.T, 1)}, f"obsm/X_{name}")
 
 
-def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None) -> Any:
+def draw_layout(
+    Y: Any, name: str, labels: Any = None, label: str | None = None, title: str = ""
+) -> Any:
     """Points with coordinates by these, in the colors of their labels, on axes with names."""
     shown = np.isfinite(Y).all(axis=1)
     color: dict[str, Any] = {}
@@ -142,7 +144,9 @@ def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None)
     beyond = int(((Y[shown, :2] < low) | (Y[shown, :2] > high)).any(axis=1).sum())
     if beyond:
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        ax.set_title(f"{counted(beyond, 'point')} of {shown.sum():,} beyond the frame")
+        said = f"{counted(beyond, 'point')} of {shown.sum():,} beyond the frame"
+        title = f"{title}\n{said}" if title else said
+    ax.set_title(title)
     return ax
 
 
