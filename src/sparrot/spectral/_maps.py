@@ -122,7 +122,8 @@ class Eigenmaps(SpectralMap):
         `affinity=sparrot.QOT()`.
         With the default "qot", an X that is an affinity already (square, symmetric, nonnegative,
         zero diagonal, rows that sum to one) is used as it is, so that
-        `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.
+        `make_pipeline(StandardScaler(), QOT(perplexity=30, min_neighbors=5), Eigenmaps())` embeds
+        what QOT makes.
     components : for a graph in pieces: "warn" embeds it as a whole, with a warning; "largest"
         embeds the largest component as if it were alone, the other points get NaN, and a warning
         says how many these are; "each" embeds every component on its own; "error" refuses.
