@@ -40,7 +40,7 @@ HAS_BYTES = (
 
 
 class _FirstUse(event.Listener):
-    """Logs, once, that a kernel is compiled: it is why the first call takes seconds longer.
+    """Logs, once, that a kernel is compiled: it is why the first call of a kind takes longer.
 
     As a warning, so that it is seen on stderr where nobody has set up a log.
     """
@@ -53,7 +53,9 @@ class _FirstUse(event.Listener):
         ours = event.data["dispatcher"].py_func.__module__ == __name__
         if ours and not self._is_told:
             self._is_told = True
-            LOG.warning("compiling on first use of sparrot: a few seconds, once on this machine")
+            LOG.warning(
+                "compiling for the first call of its kind: a few seconds, once on this machine"
+            )
 
     def on_end(self, event: Any) -> None:
         """It was compiled."""

@@ -86,10 +86,12 @@ def as_path(path: Any, name: str = "path") -> Path:
     return named
 
 
-def not_whole(path: Path, what: str, why: object) -> InvalidInputError:
+def not_whole(
+    path: Path, what: str, why: object, remedy: str = "write it anew"
+) -> InvalidInputError:
     """The error of a file that is broken, or not what its ending says."""
     return InvalidInputError(
-        f"{path} is not {what} ({why})", parameter="path", value=path, remedy="write it anew"
+        f"{path} is not {what} ({why})", parameter="path", value=path, remedy=remedy
     )
 
 

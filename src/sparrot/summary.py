@@ -21,7 +21,7 @@ from sparrot.affinity import (
     Affinity,
     as_floor,
     as_scale,
-    perplexity as effective_neighbors,
+    perplexity as perplexity_of_rows,
     qot,
     qot_path,
     signs_of_poor_choice,
@@ -46,8 +46,9 @@ class Step:
     Attributes
     ----------
     relative_eps : eps over the mean cost.
-    neighbor_counts, perplexity, potential : (n,) number of neighbors of each point, effective
-        number of neighbors, and dual potential in the units of C.
+    neighbor_counts, perplexity, potential : (n,) number of neighbors of each point, perplexity of
+        its row, and dual potential in the units of C.
+    effective_neighbors : (n,) `1 / sum_j W_ij^2`, of which floors speak.
     quantiles : of the number of neighbors: minimum, 10 %, median, 90 %, maximum.
     n_connected_components : number of connected components of the graph.
     eigenvalues : the largest, in descending order.
@@ -61,6 +62,7 @@ class Step:
     relative_eps: float
     neighbor_counts: IntArray
     perplexity: FloatArray
+    effective_neighbors: FloatArray
     potential: FloatArray
     quantiles: FloatArray
     n_connected_components: int
@@ -237,7 +239,8 @@ def _step(
     return Step(
         relative_eps=eps,
         neighbor_counts=neighbors,
-        perplexity=effective_neighbors(W),
+        perplexity=perplexity_of_rows(W),
+        effective_neighbors=1 / W.power(2).sum(axis=1),
         potential=affinity.potential,
         quantiles=np.quantile(neighbors, _QUANTILES),
         n_connected_components=components,

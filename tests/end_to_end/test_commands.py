@@ -187,9 +187,22 @@ def test_every_point_has_five_neighbors_unless_it_is_switched_off(
     assert told(capsys, command, points, *scale, "--min-neighbors", 7)["min_neighbors"] == 7
     assert told(capsys, command, points, *scale, "--min-neighbors", 0)["min_neighbors"] is None
     assert main([command, str(points), *scale]) == 0
-    assert "at least 5 of every point" in capsys.readouterr().out
+    effective = r"a row, effectively \d+\.\d"
+    assert re.search(rf"{effective}, at least 5 of every point \(per", capsys.readouterr().out)
     assert main([command, str(points), *scale, "--min-neighbors", "0"]) == 0
-    assert "effectively at least" not in capsys.readouterr().out
+    assert re.search(rf"{effective} \(per", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", ["affinity", "path"])
+def test_a_default_eps_by_the_median_cost_says_so(command, points, tmp_path, capsys):
+    why, outlier = "(1 x the median cost: outliers inflate the mean)", tmp_path / "outlier.npy"
+    np.save(outlier, np.vstack([X, X[:1] + 1000]))
+    asked = [command, str(outlier)]
+    for more, said in (([], True), (["--eps", "auto"], True), (["--perplexity", "9"], False)):
+        assert main([*asked, *more]) == 0
+        assert (why in capsys.readouterr().out) == said
+    assert main([command, str(points)]) == 0
+    assert "eps = 1 x mean cost\n" in capsys.readouterr().out
 
 
 def write_far_clusters(path):
@@ -201,7 +214,7 @@ def write_far_clusters(path):
 def test_pieces_are_one_warning_with_the_same_remedies(command, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     far = write_far_clusters(tmp_path / "far.npy")
-    facts = told(capsys, command, far, "--eps", 0.01, "--min-neighbors", 0, *CLUSTERS[command])
+    facts = told(capsys, command, far, "--eps", 3e-5, "--min-neighbors", 0, *CLUSTERS[command])
     (warning,) = facts["warnings"]
     assert " components" in warning
     assert (
@@ -252,8 +265,12 @@ def test_pieces_that_lie_upon_each_other_have_colors(tmp_path, capsys, monkeypat
     np.save(source, np.concatenate([X[:30], X[:20] + 1e4]))
     keep = lambda ax, path: (drawn.append(ax), path.write_text(""))  # noqa: E731
     monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    own = "every piece has coordinates of its own"
     for pieces in ("each", "largest"):
-        told(capsys, "embed", source, "--pieces", pieces, "--plot", tmp_path / "a.png")
+        figure = tmp_path / "a.png"
+        assert main(["embed", str(source), "--pieces", pieces, "--plot", str(figure)]) == 0
+        assert (own in capsys.readouterr().out) == (pieces == "each")
+    assert [ax.get_title() for ax in drawn] == [own, ""]
     each, largest = (ax.get_legend() for ax in drawn)
     assert each.get_title().get_text() == "piece"
     assert [text.get_text() for text in each.get_texts()] == ["1", "2"]
@@ -307,10 +324,10 @@ def test_labels_of_cells_color_a_stored_affinity_too(tmp_path, capsys, monkeypat
 
 def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):
     far, a = write_far_clusters(tmp_path / "far.npy"), tmp_path / "a.npz"
-    assert told(capsys, "affinity", far, "--eps", 0.01, "-o", a)["components"] == 2
+    assert told(capsys, "affinity", far, "--eps", 3e-5, "-o", a)["components"] == 4
     (warning,) = told(capsys, "embed", a)["warnings"]
     assert "raise the floor, --min-neighbors or --neighbors, or take" in warning
-    assert not told(capsys, "cluster", a, "--clusters", 2)["warnings"]  # they are the clusters
+    assert not told(capsys, "cluster", a, "--clusters", 4)["warnings"]  # they are the clusters
 
 
 @pytest.mark.parametrize("command", ["affinity", "embed", "cluster", "path", "report"])

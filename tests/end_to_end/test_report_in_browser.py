@@ -294,6 +294,7 @@ def hundred_thousand():
             relative_eps=2.0**k,
             neighbor_counts=np.full(n, 20 + k),
             perplexity=15 + rng.random(n),
+            effective_neighbors=14 + rng.random(n),
             potential=rng.random(n),
             quantiles=np.full(5, 20.0 + k),
             n_connected_components=1,

@@ -51,3 +51,7 @@ def test_the_oldest_versions_cover_every_dependency_and_every_extra_of_users():
         "pynndescent",
     } <= bounds.keys()
     assert bounds["numpy"] == "1.26"
+
+
+def test_cells_have_a_pynndescent_that_ingest_of_scanpy_works_with():
+    assert "pynndescent>=0.5.11,<0.6" in PROJECT["optional-dependencies"]["scanpy"]

@@ -24,10 +24,12 @@ from sparrot.ot import MIN_NEIGHBORS, is_connected
 
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
 LARGER = "take a larger {perplexity}"
+COMPLETE = "the pieces are nearly complete graphs, in which spectral methods find no shape"
 EACH_PIECE = "take every piece by itself by {components='each'}"
 _SMALL_SHARE = 0.01  # of the points
 _SMALL_SHARE_OF_FEW = 0.05  # of the points, if there are few
 _PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
+_COMPLETE = 0.9  # of the pairs of points in one component
 _MISSED = 0.1  # of the rows
 _MANY = 0.1  # of all points, that a point has for neighbors
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
@@ -90,8 +92,45 @@ def n_large_pieces(labels: IntArray, floors: Any = None) -> int:
     return int((np.bincount(labels) > small_size(len(labels), floors)).sum())
 
 
+def are_complete(W: Any, labels: IntArray, floors: Any = None) -> bool:
+    """Whether the components of a graph are nearly complete graphs, which have no shape.
+
+    Nine of ten pairs of points in one component are joined, and two components at least have more
+    points than outliers, or a floor alone, would give them.
+
+    Examples
+    --------
+    >>> two = np.kron(np.eye(2), np.ones((20, 20)))
+    >>> are_complete(two, np.repeat([0, 1], 20)), are_complete(two, np.zeros(40, int))
+    (True, False)
+    """
+    W = csr_array(W)
+    sizes = np.bincount(labels)
+    few = 2 * (1 + (MIN_NEIGHBORS if floors is None else float(np.min(floors))))
+    if (sizes > few).sum() < 2:
+        return False
+    joined = W.count_nonzero() - np.count_nonzero(W.diagonal())
+    return bool(joined >= _COMPLETE * (sizes * (sizes - 1)).sum())
+
+
+def way_to_thin(labels: IntArray) -> str:
+    """What gives components a shape that are complete graphs.
+
+    Examples
+    --------
+    >>> way_to_thin(np.repeat([0, 1], [60, 40]))
+    'take a smaller {eps}, or a {perplexity} well below 60'
+    """
+    return f"take a smaller {{eps}}, or a {{perplexity}} well below {np.bincount(labels).max()}"
+
+
 def in_pieces(
-    labels: IntArray, floors: Any = None, *, outliers: str = "", by_components: bool = False
+    labels: IntArray,
+    floors: Any = None,
+    *,
+    complete: bool = False,
+    outliers: str = "",
+    by_components: bool = False,
 ) -> AffinityWarning | None:
     """The warning of a graph with these components; None if there is only one.
 
@@ -102,6 +141,7 @@ def in_pieces(
     ----------
     labels : the component of each point.
     floors : on the neighbors of every point, if there are any.
+    complete : whether the components are nearly complete graphs.
     outliers : points that are far from all others, in words.
     by_components : whether there is an argument `components`.
     """
@@ -115,6 +155,12 @@ def in_pieces(
     remedy += [KEEP_LARGEST] if by_components else []
     remedy += [f"drop these outliers: {outliers}"] if outliers else []
     each = EACH_PIECE if by_components else "look at each by itself"
+    if complete:
+        return AffinityWarning(
+            f"the graph has {len(sizes)} components, the largest of {counted(sizes[0], 'point')}, "
+            f"and {COMPLETE}",
+            remedy=[way_to_thin(labels), f"if the pieces are clusters, {each}"],
+        )
     if n_large_pieces(labels, floors) > 1:
         remedy.insert(0, f"if the pieces are clusters, {each}")
     elif by_components:
@@ -188,7 +234,8 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
     if is_connected(W):
         return None
     labels = connected_components(W, directed=False)[1]
-    return in_pieces(labels, affinity.min_neighbors, outliers=outliers)
+    floors = affinity.min_neighbors
+    return in_pieces(labels, floors, complete=are_complete(W, labels, floors), outliers=outliers)
 
 
 def _missed(affinity: Affinity) -> AffinityWarning | None:

@@ -5,7 +5,6 @@ What speaks against a target is found before the work, not after it.
 
 from __future__ import annotations
 
-import os
 import shutil
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def require_writable(
             f"{target} is a folder", parameter=parameter, value=target, remedy="name a file in it"
         )
     folder = next(folder for folder in target.resolve().parents if folder.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
+    if not folder.is_dir() or not _takes_files(folder):
         raise InvalidInputError(
             f"{target} cannot be made, as {folder} is "
             f"{'not writable' if folder.is_dir() else 'not a folder'}",
@@ -96,6 +96,15 @@ def require_writable(
             value=target,
             remedy="name another folder",
         )
+
+
+def _takes_files(folder: Path) -> bool:
+    """Whether a file can be made in a folder; what its permissions say need not be so."""
+    try:
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def require_other_file(target: Path | None, source: Path) -> None:
@@ -128,7 +137,9 @@ def coordinates(Y: Any, name: str) -> Table:
     return Table({f"{name}_{k}": y for k, y in enumerate(Y.T, 1)}, f"obsm/X_{name}")
 
 
-def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None) -> Any:
+def draw_layout(
+    Y: Any, name: str, labels: Any = None, label: str | None = None, title: str = ""
+) -> Any:
     """Points with coordinates by these, in the colors of their labels, on axes with names."""
     shown = np.isfinite(Y).all(axis=1)
     color: dict[str, Any] = {}
@@ -142,7 +153,9 @@ def draw_layout(Y: Any, name: str, labels: Any = None, label: str | None = None)
     beyond = int(((Y[shown, :2] < low) | (Y[shown, :2] > high)).any(axis=1).sum())
     if beyond:
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        ax.set_title(f"{counted(beyond, 'point')} of {shown.sum():,} beyond the frame")
+        said = f"{counted(beyond, 'point')} of {shown.sum():,} beyond the frame"
+        title = f"{title}\n{said}" if title else said
+    ax.set_title(title)
     return ax
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import sparrot
-from sparrot.affinity import KINDS
+from sparrot.affinity import AUTO, KINDS
 from sparrot.cli._session import Session
 from sparrot.errors import counted
 
@@ -29,6 +29,8 @@ def print_summary(
     if source.shape is not None:
         all_lines["points"] += whereabouts(affinity.metric, source.shape[1], options)
         all_facts["array"] = options.array
+        if affinity.eps is not None:
+            all_lines["affinity"] += why_so_small(affinity.relative_eps, options)
         if "bandwidth" in KINDS[options.kind or "qot"].scales:  # which --eps has set
             eps = 1.0 if options.eps is None else options.eps
             all_facts |= {"eps": eps * affinity.mean_cost, "relative_eps": eps}
@@ -42,6 +44,27 @@ def print_summary(
 def _has_no_scale(affinity: sparrot.Affinity) -> bool:
     """Whether there is no eps, or one that is not relative to a cost."""
     return affinity.eps is None or affinity.metric == "kernel"
+
+
+def why_so_small(relative_eps: float, options: Namespace) -> str:
+    """Why a default eps is not 1, if it is not: outliers inflate the mean cost.
+
+    Examples
+    --------
+    >>> asked = {"command": "embed", "kind": "qot", "perplexity": None, "n_neighbors": None}
+    >>> why_so_small(0.01, Namespace(eps=None, **asked))
+    ' (1 x the median cost: outliers inflate the mean)'
+    >>> why_so_small(0.01, Namespace(eps=0.01, **asked))
+    ''
+    """
+    kind = KINDS[getattr(options, "kind", None) or "qot"]
+    given = [name for name in kind.scales if getattr(options, name, None) is not None]
+    is_auto = options.eps == AUTO
+    if options.command != "tsne":  # which has a perplexity by default
+        is_auto |= kind.unless(given).get("eps") == AUTO
+    if not is_auto or relative_eps == 1:
+        return ""
+    return " (1 x the median cost: outliers inflate the mean)"
 
 
 def whereabouts(metric: str, p: int, options: Namespace) -> str:
@@ -164,27 +187,22 @@ def effective_neighbors(W: Any) -> float:
     return float((W.sum(axis=1) ** 2 / np.maximum(W.power(2).sum(axis=1), 1e-300)).mean())
 
 
-def neighbors_line(
-    neighbors: float, perplexity: float, floors: Any, effective: float | None = None
-) -> str:
+def neighbors_line(neighbors: float, perplexity: float, floors: Any, effective: float) -> str:
     """How many neighbors a point has, on average, effectively, and at least.
 
     Examples
     --------
-    >>> neighbors_line(40.5, 30.0, None)
-    '40.5 a row (perplexity 30.0)'
+    >>> neighbors_line(40.5, 30.0, None, 28.5)
+    '40.5 a row, effectively 28.5 (perplexity 30.0)'
     >>> import numpy as np
     >>> neighbors_line(35.2, 20.0, np.array([15.0]), 16.0)
     '35.2 a row, effectively 16.0, at least 15 of every point (perplexity 20.0)'
     """
-    line, least = f"{neighbors:.1f} a row", least_neighbors(floors)
-    if effective is not None:
-        line += f", effectively {effective:.1f}"
-    if least is not None:
-        line += (
-            f", {'' if effective is not None else 'effectively '}at least {least:g} of every point"
-        )
-    return f"{line} (perplexity {perplexity:.1f})"
+    least = least_neighbors(floors)
+    floor = "" if least is None else f", at least {least:g} of every point"
+    return (
+        f"{neighbors:.1f} a row, effectively {effective:.1f}{floor} (perplexity {perplexity:.1f})"
+    )
 
 
 def path_facts(summary: Summary) -> dict[str, Any]:
@@ -197,6 +215,7 @@ def path_facts(summary: Summary) -> dict[str, Any]:
         "relative_eps": step.relative_eps,
         "neighbors": float(step.neighbor_counts.mean()),
         "perplexity": float(step.perplexity.mean()),
+        "effective_neighbors": float(step.effective_neighbors.mean()),
         "min_neighbors": least_neighbors(summary.min_neighbors),
         "components": step.n_connected_components,
         "certificate": asdict(step.certificate),
@@ -208,10 +227,16 @@ def path_lines(summary: Summary, options: Namespace) -> dict[str, str]:
     from sparrot.ot import certificate_in_words
 
     facts, has_floor = path_facts(summary), summary.min_neighbors is not None
+    eps = facts["relative_eps"]
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1], options)}",
-        "affinity": f"qot, eps = {facts['relative_eps']:.4g} x mean cost",
-        "neighbors": neighbors_line(facts["neighbors"], facts["perplexity"], summary.min_neighbors),
+        "affinity": f"qot, eps = {eps:.4g} x mean cost{why_so_small(eps, options)}",
+        "neighbors": neighbors_line(
+            facts["neighbors"],
+            facts["perplexity"],
+            summary.min_neighbors,
+            facts["effective_neighbors"],
+        ),
         "components": f"{facts['components']}",
         "certificate": certificate_in_words(summary.steps[summary.chosen].certificate, has_floor),
         "": certificate_meaning(has_floor),

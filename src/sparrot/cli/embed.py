@@ -60,14 +60,18 @@ def run(options: Namespace, session: Session) -> None:
     Y = model.fit_transform(source.affinity)
     name = {"eigenmaps": "eigenmap coordinate", "diffusion": "diffusion component"}[options.method]
     table = coordinates(Y, options.method)
-    labels, label = source.labels, options.label
-    if labels is None and options.components == "each" and model.component_labels_.any():
-        labels, label = model.component_labels_ + 1, "piece"  # they lie upon each other
-    write_results(options, table, lambda: draw_layout(Y, name, labels, label))
+    labels, label, title = source.labels, options.label, ""
+    lines: dict[str, str] = {}
+    if options.components == "each" and model.component_labels_.any():
+        title = "every piece has coordinates of its own"
+        lines["pieces"] = f"{title}: they lie upon each other, and cannot be compared"
+        if labels is None:
+            labels, label = model.component_labels_ + 1, "piece"
+    write_results(options, table, lambda: draw_layout(Y, name, labels, label, title))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}
     line = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
-    print_summary(session, source, options, facts, {"eigenvalues": line})
+    print_summary(session, source, options, facts, {"eigenvalues": line} | lines)
 
 
 def _model(options: Namespace) -> Any:

@@ -1,4 +1,4 @@
-"""Tables in `.parquet` files, by pyarrow: all columns but the index are features."""
+"""Tables in `.parquet` files, by pyarrow: columns of numbers but the index are features."""
 
 from __future__ import annotations
 
@@ -50,12 +50,15 @@ def list_columns(source: Path) -> dict[str, list[str]]:
 
 
 def _columns(source: Path) -> tuple[dict[str, Any], list[bool]]:
-    """All columns but the index, and which are of numbers."""
+    """All columns but the index, and which are of numbers: truth values and categories are not."""
     with refuse_broken(source, _WHOLE):
         table = _read(source)
         index = _index_columns(table.schema)
         columns = {name: table[name].to_numpy() for name in table.column_names if name not in index}
-    return columns, [column.dtype.kind in "buif" for column in columns.values()]
+        categories = _categories(table.schema)
+    return columns, [
+        column.dtype.kind in "uif" and name not in categories for name, column in columns.items()
+    ]
 
 
 def _features(source: Path, label: str | None, without: Sequence[str]) -> tuple[Any, list[str]]:
@@ -109,6 +112,12 @@ def write_table(table: Table, target: Path) -> None:
 
 def _read(source: Path, **options: Any) -> Any:
     return load_extra("pyarrow.parquet", "parquet").read_table(source, **options)
+
+
+def _categories(schema: Any) -> set[str]:
+    """The columns that pandas wrote as categories, which may come back as plain numbers."""
+    about = (schema.pandas_metadata or {}).get("columns", [])
+    return {each["field_name"] for each in about if each["pandas_type"] == "categorical"}
 
 
 def _index_columns(schema: Any) -> list[str]:

@@ -50,7 +50,8 @@ def read_points(
           line is a header if it has words above numbers, or just counts 0, 1, 2, ...; the first
           column is row names if it has words (unless these are few and repeat, as labels do), or
           if the header has no name for it. A warning says where that is in doubt;
-        * `.parquet`: all columns of numbers but the index (extra `parquet`);
+        * `.parquet`: all columns of numbers but the index (extra `parquet`); truth values and
+          categories of pandas, also of numbers, are left out as text is;
         * `.h5ad`: what `array` names: `"X"`, `"obsm/X_pca"`, `"layers/counts"`; without a name `X`
           if it has at most 50 columns, else `obsm/X_pca`; where that is missing all of `X`, of
           which `sparrot.sc.neighbors` and scanpy would take principal components (extra `scanpy`);

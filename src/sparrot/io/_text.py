@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 _LABELS = 20  # different integers in a column that may be labels
+_SEEN = 200  # columns, at most, that such a one is compared with
 _LABEL_NAMES = {"label", "labels", "class", "target", "category", "cluster", "group", "y"}
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
@@ -208,13 +209,26 @@ def require_column(
 
 
 def _looks_like_label(names: Sequence[str], X: FloatArray, kept: list[int]) -> bool:
-    """Whether the last feature has few integers, and is called a label or alone in that."""
-    whole = (np.floor(X[:, kept]) == X[:, kept]).all(axis=0)
-    if len(kept) < 2 or not whole[-1]:
+    """Whether the last feature has few integers, and is called a label or stands out by them.
+
+    It stands out if most of the others have more than three times as many distinct values; in a
+    table of integers alone, which may be of pixels or counts, all of the others.
+    """
+    *others, last = kept
+    if not others or not _are_whole(X[:, last]):
         return False
-    found = len(np.unique(X[:, kept[-1]]))
-    few = 2 <= found <= min(_LABELS, len(X) // 5)
-    return few and (names[kept[-1]].strip().lower() in _LABEL_NAMES or not whole[:-1].any())
+    found = len(np.unique(X[:, last]))
+    if not 2 <= found <= min(_LABELS, len(X) // 5):
+        return False
+    if names[last].strip().lower() in _LABEL_NAMES:
+        return True
+    seen = others[:: -(-len(others) // _SEEN)]
+    many = float(np.mean([len(np.unique(X[:, c])) > 3 * found for c in seen]))
+    return many == 1 or (many > 0.5 and not all(_are_whole(X[:, c]) for c in seen))
+
+
+def _are_whole(x: FloatArray) -> bool:
+    return bool((np.floor(x) == x).all())
 
 
 def write_table(table: Table, target: Path) -> None:
@@ -299,7 +313,7 @@ def _read(source: Path) -> _Table:
     except InvalidInputError as error:
         if not isinstance(error.__cause__, UnicodeDecodeError):
             raise
-        raise not_whole(source, "text in UTF-8", error.__cause__) from error
+        raise not_whole(source, "text in UTF-8", error.__cause__, "save it as UTF-8") from error
 
 
 def _read_below(

@@ -44,12 +44,12 @@ def categorical(labels: Any) -> Any:
 
 
 def are_missing(entries: Any) -> Any:
-    """Which entries are None, not a number, or the NA of pandas.
+    """Which entries are None, not a number, the NA of pandas, or empty text.
 
     Examples
     --------
-    >>> are_missing(["a", None, float("nan")]).tolist()
-    [False, True, True]
+    >>> are_missing(["a", None, float("nan"), ""]).tolist()
+    [False, True, True, True]
     """
     return np.array([entry is None or _is_no_value(entry) for entry in entries], dtype=bool)
 
@@ -102,6 +102,8 @@ def in_order(labels: Iterable[Any]) -> list[str]:
 
 
 def _is_no_value(entry: Any) -> bool:
+    if isinstance(entry, str):
+        return not entry.strip()
     try:
         return bool(entry != entry)
     except TypeError:  # comparing pandas.NA gives NA, which is neither true nor false

@@ -82,10 +82,10 @@ def diffmap(
     W = alpha_normalization(get_connectivities(adata, neighbors_key), 1.0)
     labels = components_by_size(W)
     floors = get_floors(adata, neighbors_key)
-    announce_pieces(labels, components, floors)
+    announce_pieces(W, labels, components, floors)
     kept = np.arange(len(labels))
     if components == "largest":
-        announce_rest(labels, "NaN in obsm['X_diffmap']", floors)
+        announce_rest(W, labels, "NaN in obsm['X_diffmap']", floors)
         kept = np.flatnonzero(labels == 0)
     most = len(kept) - 1
     k = min(_COMPONENTS, most) if n_comps is None else as_count(n_comps, "n_comps", most)

@@ -29,12 +29,15 @@ from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_generator, as_tolerance
 from sparrot.affinity import (
+    COMPLETE,
     EACH_PIECE,
     KEEP_LARGEST,
     LARGER,
+    are_complete,
     in_pieces,
     n_large_pieces,
     small_size,
+    way_to_thin,
     ways_to_connect,
 )
 from sparrot.engine import Run
@@ -66,34 +69,45 @@ def components_by_size(W: Any) -> IntArray:
     return rank[labels]
 
 
-def announce_pieces(labels: IntArray, components: str, floors: Any = None) -> None:
-    """Warn of several components, or refuse them, if `components` is "warn" or "error".
+def announce_pieces(W: Any, labels: IntArray, components: str, floors: Any = None) -> None:
+    """Warn of several components of W, or refuse them, if `components` is "warn" or "error".
 
     `floors` are those on the neighbors of every point, if the affinity has any.
     """
-    found = in_pieces(labels, floors, by_components=True)
-    if found is None or components not in ("warn", "error"):
+    if not labels.any() or components not in ("warn", "error"):
         return
+    complete = are_complete(W, labels, floors)
+    found = in_pieces(labels, floors, complete=complete, by_components=True)
+    assert found is not None
     if components == "error":
         raise InvalidInputError(found.problem, remedy=found.remedies)
     warn(found)
 
 
-def announce_rest(labels: IntArray, fate: str, floors: Any = None) -> None:
-    """Warn of points outside the largest component, which get NaN or the like."""
+def announce_complete(W: Any, labels: IntArray, floors: Any = None) -> None:
+    """Warn of several components that are nearly complete graphs, where each is to be mapped."""
+    if labels.any() and are_complete(W, labels, floors):
+        problem = f"the graph has {labels.max() + 1} components, and {COMPLETE}"
+        warn(AffinityWarning(problem, remedy=way_to_thin(labels)))
+
+
+def announce_rest(W: Any, labels: IntArray, fate: str, floors: Any = None) -> None:
+    """Warn of points outside the largest component of W, which get NaN or the like."""
     rest = np.flatnonzero(labels)
     if not len(rest):
         return
+    problem = (
+        f"{len(rest)} of {len(labels)} points are outside the largest of {labels.max() + 1} "
+        f"components and get {fate}"
+    )
+    if are_complete(W, labels, floors):
+        problem, remedy = f"{problem}; {COMPLETE}", [way_to_thin(labels)]
+        warn(AffinityWarning(problem, value=rest, remedy=[*remedy, f"to keep them, {EACH_PIECE}"]))
+        return
     remedy = ways_to_connect(floors)
     remedy.insert(0 if n_large_pieces(labels, floors) > 1 else len(remedy), EACH_PIECE)
-    warn(
-        AffinityWarning(
-            f"{len(rest)} of {len(labels)} points are outside the largest of {labels.max() + 1} "
-            f"components and get {fate}",
-            value=rest,
-            remedy=[f"to keep them, {remedy[0]}", *remedy[1:]],
-        )
-    )
+    remedy[0] = f"to keep them, {remedy[0]}"
+    warn(AffinityWarning(problem, value=rest, remedy=remedy))
 
 
 def participation(vectors: FloatArray) -> FloatArray:
@@ -292,7 +306,7 @@ def eigenpairs(
     k = as_count(k, "k", n - 1)
     degree = degrees(W)
     labels = components_by_size(W)
-    announce_pieces(labels, components, floors)
+    announce_pieces(W, labels, components, floors)
     kept = int(labels.max()) + 1
     if components == "largest":
         _require_at_most(int((labels == 0).sum()), k)

@@ -86,10 +86,10 @@ class SpectralEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit_components(self, W: Any, fate: str) -> BoolArray:
         """Which points count: all, or those of the largest component; `fate` is what others get."""
         labels = self.component_labels_ = components_by_size(W)
-        announce_pieces(labels, self.components, self._floors)
+        announce_pieces(W, labels, self.components, self._floors)
         if self.components != "largest":
             return np.ones(len(labels), dtype=bool)
-        announce_rest(labels, fate, self._floors)
+        announce_rest(W, labels, fate, self._floors)
         return labels == 0
 
     def _new_rows(self, X: Any) -> Any:

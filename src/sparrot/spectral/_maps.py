@@ -15,6 +15,7 @@ from sparrot.affinity import KEEP_LARGEST, ways_to_connect
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
     COMPONENTS,
+    announce_complete,
     announce_nearly_separate,
     eigenpairs,
     nearly_separate,
@@ -35,6 +36,8 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
         as_choice(self.components, "components", COMPONENTS)
         W = self._fit_affinity(X)
         kept = self._fit_components(W, "NaN for coordinates")
+        if self.components == "each":
+            announce_complete(W, self.component_labels_, self._floors)
         m = as_count(self.n_components, "n_components", max(1, int(kept.sum()) - 2))
         self._weights = degrees(W) ** -self._exponent()
         self._decompose(scaled(W, self._weights, self._weights), kept, m)
@@ -119,7 +122,8 @@ class Eigenmaps(SpectralMap):
         `affinity=sparrot.QOT()`.
         With the default "qot", an X that is an affinity already (square, symmetric, nonnegative,
         zero diagonal, rows that sum to one) is used as it is, so that
-        `make_pipeline(StandardScaler(), QOT(), Eigenmaps())` embeds what QOT makes.
+        `make_pipeline(StandardScaler(), QOT(perplexity=30, min_neighbors=5), Eigenmaps())` embeds
+        what QOT makes.
     components : for a graph in pieces: "warn" embeds it as a whole, with a warning; "largest"
         embeds the largest component as if it were alone, the other points get NaN, and a warning
         says how many these are; "each" embeds every component on its own; "error" refuses.

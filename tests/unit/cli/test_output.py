@@ -288,3 +288,10 @@ def test_the_summary_says_that_nothing_was_kept_and_how_many_neighbors_count(tmp
     said = capsys.readouterr().out
     assert "effectively 8.0, at least 8 of every point" in said
     assert "nothing: -o FILE keeps the result" in said
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that takes no files")
+@pytest.mark.parametrize("target", ["/proc/x.csv", "/proc/new/x.csv"])
+def test_a_folder_that_takes_no_files_is_found_before_the_work(target):
+    with pytest.raises(sparrot.InvalidInputError, match="cannot be made, as /proc is not writable"):
+        require_writable(Path(target), TABLES)

@@ -57,4 +57,7 @@ def test_the_first_kernel_that_is_compiled_is_told_once(capsys):
         with Session(parse(["info", "x.npy", *more])):
             for event in (other, own, own):
                 listener.on_start(event)
-        assert capsys.readouterr().err.count("sparrot: compiling on first use") == lines
+        assert (
+            capsys.readouterr().err.count("sparrot: compiling for the first call of its kind")
+            == lines
+        )

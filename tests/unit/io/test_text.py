@@ -1,16 +1,18 @@
 """Text files: what a column is gets decided by all of it, and nothing is dropped without a word."""
 
 import json
+import warnings
 from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits, load_iris, load_wine
 
 import sparrot
 from sparrot.cli import main
 from sparrot.errors import AffinityWarning, InvalidInputError
-from sparrot.io._points import read_matrix, read_names
+from sparrot.io._points import list_columns, read_matrix, read_names
 
 NAN = float("nan")
 
@@ -213,6 +215,37 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     assert line.endswith("if it is no feature, leave it out by without='year'")
 
 
+def titanic():
+    rng = np.random.default_rng(0)
+    age, weight, survived = (rng.integers(*ends, 200) for ends in ((1, 80), (50, 100), (0, 2)))
+    return np.column_stack([age, rng.exponential(30, 200), weight, rng.random(200), survived])
+
+
+@pytest.mark.parametrize(
+    ("X", "is_remarked_on"),
+    [
+        (np.column_stack(load_wine(return_X_y=True)), True),
+        (np.column_stack(load_iris(return_X_y=True)), True),
+        (titanic(), True),
+        (titanic()[:, [0, 2, 4]], True),  # integers alone
+        (load_digits().data, False),  # pixels
+        (np.random.default_rng(0).poisson([1, 50, 200, 0.5], (200, 4)), False),  # counts
+        (np.eye(4)[np.random.default_rng(0).integers(4, size=200)], False),  # one column is hot
+    ],
+    ids=["wine", "iris", "titanic", "integers", "digits", "counts", "one-hot"],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_label_stands_out_by_its_few_values(X, is_remarked_on, suffix, tmp_path):
+    path, table = tmp_path / f"a{suffix}", pd.DataFrame(X).add_prefix("c")
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert sparrot.read_points(path).shape == X.shape
+    assert [f"'c{X.shape[1] - 1}', has a few" in str(w.message) for w in said] == (
+        [True] if is_remarked_on else []
+    )
+
+
 def test_labels_are_read_as_numbers_where_they_are(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(table("ab" * 6))
@@ -244,6 +277,33 @@ def test_labels_of_a_parquet_file_are_as_they_are(tmp_path):
     with pytest.warns(AffinityWarning, match="columns 'name', 'many', 'day', which are not of num"):
         X = sparrot.read_points(path, label="is")
     assert X.tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_truth_values_are_words_in_every_table(suffix, tmp_path):
+    path = tmp_path / f"a{suffix}"
+    table = pd.DataFrame({"x": [1.5, 2, 3, 4], "is": [True, False] * 2, "y": [5, 6, 7.5, 8]})
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    with pytest.warns(AffinityWarning, match="left out the column 'is', which is not of numbers"):
+        assert sparrot.read_points(path).tolist() == table[["x", "y"]].to_numpy().tolist()
+    assert [str(label) for label in sparrot.read_labels(path, "is")] == ["True", "False"] * 2
+    assert sparrot.read_points(path, label="is").shape == (4, 2)
+    assert list_columns(path) == {"numbers": ["x", "y"], "words": ["is"], "names": []}
+
+
+def test_categories_of_integers_in_a_parquet_file_are_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"x": [1.5, 2, 3], "k": pd.Categorical([2, 0, 2])}).to_parquet(path)
+    with pytest.warns(AffinityWarning, match="left out the column 'k', which is not of numbers"):
+        assert sparrot.read_points(path).tolist() == [[1.5], [2], [3]]
+    assert sparrot.read_labels(path, "k").tolist() == [2, 0, 2]
+
+
+def test_text_in_another_encoding_is_to_be_saved_as_utf_8(tmp_path):
+    (tmp_path / "a.csv").write_bytes("name,x\nch\u00e2teau,1\n".encode("latin-1"))
+    with pytest.raises(InvalidInputError, match="not text in UTF-8") as error:
+        sparrot.read_points(tmp_path / "a.csv")
+    assert error.value.remedy == "save it as UTF-8"
 
 
 def test_a_label_must_be_a_column(tmp_path):

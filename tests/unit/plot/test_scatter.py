@@ -28,6 +28,13 @@ def test_the_legend_keeps_the_order_of_categories_and_names_what_is_missing():
     assert np.allclose(ax.collections[0].get_facecolors(), expected)
 
 
+def test_a_label_that_is_empty_text_is_missing():
+    ax = sparrot.plot.embedding(Y, np.array(["b", "", "a"] * 20))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "missing"]
+    expected = [to_rgba(color) for color in (PALETTE[1], MISSING, PALETTE[0])] * 20
+    assert np.allclose(ax.collections[0].get_facecolors(), expected)
+
+
 @pytest.mark.parametrize("draw", ["embedding", "potential"])
 def test_points_without_a_number_are_gray_and_do_not_change_the_colors_of_others(draw):
     values = np.r_[np.nan, np.inf, -np.inf, np.linspace(0, 1, 57)]

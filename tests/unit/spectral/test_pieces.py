@@ -49,6 +49,36 @@ def joined(one, other, weight):
     return sp.csr_array(W)
 
 
+THIN = "take a smaller eps, or a perplexity well below 100"
+
+
+@pytest.mark.parametrize(
+    ("components", "remedy"),
+    [
+        ("warn", f"{THIN}, or if the pieces are clusters, {EACH}"),
+        ("largest", f"{THIN}, or to keep them, {EACH}"),
+        ("each", THIN),
+    ],
+)
+def test_pieces_that_are_complete_graphs_want_fewer_neighbors(components, remedy):
+    shifts = np.repeat([0.0, 100.0, -100.0], [100, 60, 30])[:, None]
+    X = np.random.default_rng(0).standard_normal((190, 5)) + shifts
+    (caught,) = warnings_of(lambda: sparrot.Eigenmaps(components=components).fit(X))
+    assert "the pieces are nearly complete graphs" in caught.message.problem
+    assert caught.message.remedy == remedy
+    thin = sparrot.Eigenmaps(components=components, affinity=sparrot.QOT(perplexity=8))
+    assert not any("complete" in str(said.message) for said in warnings_of(lambda: thin.fit(X)))
+    (caught,) = warnings_of(lambda: sparrot.qot(X))
+    assert caught.message.remedy == f"{THIN}, or if the pieces are clusters, look at each by itself"
+
+
+def test_pairs_and_triples_are_no_complete_graphs_that_want_fewer_neighbors():
+    for m in (2, 3, 6):
+        W = sp.csr_array(sp.block_diag([clique(m)] * 20))
+        (caught,) = warnings_of(lambda W=W: eigenpairs(W, 3))
+        assert REMEDY in caught.message.remedy
+
+
 def test_a_cluster_of_two_points_that_hang_by_more_than_a_thread_is_told():
     W = joined(blob(400), clique(2), 0.02)
     model = sparrot.SpectralClustering(3, affinity="precomputed", random_state=0)
@@ -319,7 +349,7 @@ def test_the_log_tells_the_floor_of_an_affinity_by_its_name(estimator, caplog):
 
 def test_who_has_a_floor_is_told_to_raise_it():
     X = np.vstack([points("gaussian", 60), points("gaussian", 40) + 100])
-    floor = sparrot.QOT(0.01, min_neighbors=5)
+    floor = sparrot.QOT(0.001, min_neighbors=5)
     fitted = floor.fit
     (caught,) = warnings_of(lambda: fitted(X))
     assert caught.message.remedy.endswith(f"if the data is one piece, {RAISE}")
