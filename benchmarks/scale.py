@@ -1,8 +1,9 @@
 """Exact QOT at size: against a bare pass of products, and against k-NN graphs.
 
-Every line is a process of its own; compilation and import are not counted. A half pass is products
-in float32, of all coordinates, over 2048-square tiles of the upper triangle, in two threads. Real
-data is read from the folder named by SPARROT_DATA (default ../shared/data).
+Every line is a process of its own, the best of three runs if these are short; compilation and
+import are not counted. A half pass is products in float32, of all coordinates, over 2048-square
+tiles of the upper triangle, in two threads. Real data is read from the folder named by SPARROT_DATA
+(default ../shared/data).
 
     python benchmarks/scale.py                     # the table of docs/benchmarks.md
     python benchmarks/scale.py --large             # and the sets of half a million points and more
@@ -18,6 +19,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
@@ -29,6 +31,7 @@ from _measure import in_own_process, measured
 
 DATA = Path(os.environ.get("SPARROT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TILE = 2048
+LONG = 8.0  # seconds of a run that is not repeated
 
 
 def gaussian(n: int = 25_000, d: int = 250) -> np.ndarray:
@@ -142,10 +145,18 @@ def run(name: str, make: str, arguments: dict) -> tuple[float, float, str]:
         return half_pass(X), 0.0, ""
     if name == "sparrot":
         exact(small, {**arguments, "solver": "active-set"})  # compile
-        return measured(exact, X, arguments)
+        return best(partial(exact, arguments=arguments), X)
     function = PEERS[name][1]
     function(small, **arguments)
-    return measured(partial(function, **arguments), X)
+    return best(partial(function, **arguments), X)
+
+
+def best(function: Callable[[np.ndarray], str], X: np.ndarray) -> tuple[float, float, str]:
+    """The fastest of three runs; of one, if it takes long."""
+    runs = [measured(function, X)]
+    while len(runs) < 3 and runs[0][0] < LONG:
+        runs.append(measured(function, X))
+    return min(runs)
 
 
 PEERS = {
