@@ -41,7 +41,6 @@ _MOST_STEPS = 100
 _TO_THE_BOUNDARY = 0.99  # share of the way that a step may take
 _STUCK, _TOO_SHORT = 5, 1e-2  # steps of so little length, after which it is given up
 _PREDICTED, _CORRECTED = 1e-3, 1e-5  # errors by which the two solves are as precise as they need be
-_MOST_PRODUCTS = 300  # of one of them: what few rows lack after these is a matter for Newton
 _LEAST, _LARGEST = 1e-4, 0.5  # factor on mu in one step
 _BLOCK = 16_384  # rows of a product at a time
 _SINGULAR = 1e-14  # share of a 2 x 2 determinant below which it is rounding
@@ -217,7 +216,7 @@ class CentralPath:
         off = 1 - self._of_rows(p.W + W) - p.g - g
         short = self._of_rows(p.W * (p.W + 2 * W)) + p.t + t - 1 / self._k
         r = np.stack([off, short / 4])
-        du, de = conjugate_gradients(product, extra, precondition, r, error, _MOST_PRODUCTS)
+        du, de = conjugate_gradients(product, extra, precondition, r, error)
         W = W + h * (self._sums(du) - p.W * self._sums(de) / 2)
         g = g + ghost * du
         return _Point(

@@ -381,7 +381,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         """Rows that are off, with rows near them, by Newton steps of their own, others held.
 
         What is off after that is just outside of these: it is next, with rows that are less near,
-        as long as the largest error falls.
+        as long as Psi falls.
         """
         n, support = len(self._k), self._support
         easy = n < _MANY_ROWS or self._k.min() >= _FEW_NEIGHBORS
@@ -391,9 +391,9 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         best, least, steps = x, np.inf, min(max_iter, _PATCH_STEPS)
         for turn in range(_MOST_PATCHES):
             state = self.state(x)
-            if not self.error(state) < least:
+            if not state.value < least:
                 break
-            best, least, off = x, self.error(state), state.errors > tol
+            best, least, off = x, state.value, state.errors > tol
             free = _near(off, pairs, x[0], _HOPS + turn)
             if not 0 < free.mean() <= _FEW_ROWS:
                 break
