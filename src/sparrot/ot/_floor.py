@@ -401,7 +401,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
             index = np.union1d(rows, pairs[rows].indices)
             dual = self._patch(pairs[index][:, index], index, ~free[index], x[1])
             x = x.copy()
-            x[:, index] = newton(dual, x[:, index], tol, steps, report).u
+            x[:, index] = newton(dual, x.take(index, axis=1), tol, steps, report).u
         return best
 
     def _patch(
