@@ -30,7 +30,7 @@ def test_warnings_are_said_once(tmp_path, capsys):
     assert main(["report", str(tmp_path / "two.npy"), "--eps", "0.01", "-o", page]) == 0
     said = capsys.readouterr()
     assert said.err.count("sparrot: warning: the graph has") == said.err.count("\n") == 1
-    assert "--min-neighbors" in said.err
+    assert "--perplexity" in said.err
     assert "the graph has" not in said.out
 
 
