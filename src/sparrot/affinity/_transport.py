@@ -143,7 +143,8 @@ def qot(
     tol : largest marginal error :math:`\max_i |(W 1)_i - 1|`; with a floor also the largest
         :math:`k_i |W_i|^2 - 1` and the complementarity error.
     max_iter : limit on the Newton steps (or rounds of alternating projections) of each solve;
-        easier problems that lead to it have the same limit each.
+        easier problems that lead to it have the same limit each, and steps of few rows by
+        themselves, as with `n_neighbors=2`, do not count.
     potential : where to start: the potential of an earlier result on the same points, in the units
         of C; or that result itself, which with a floor is a better start, for it has `row_eps`.
     n_jobs : threads; all cores by default. The result does not depend on it.
