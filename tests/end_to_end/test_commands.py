@@ -322,6 +322,30 @@ def test_labels_of_cells_color_a_stored_affinity_too(tmp_path, capsys, monkeypat
     assert page.read_text().index('{"name":"kind"') < page.read_text().index('{"name":"day"')
 
 
+def test_labels_in_another_file_color_an_affinity(tmp_path, capsys, monkeypatch):
+    table, affinity, points = (tmp_path / name for name in ("kinds.csv", "a.npz", "points.npy"))
+    table.write_text("\n".join(["kind", *np.repeat(["a", "b", "c"], 30)]))
+    np.save(points, X)
+    told(capsys, "affinity", points, "--eps", 20, "-o", affinity)
+    colors, figure = [], ("--plot", tmp_path / "a.png")
+    keep = lambda axes, path: (colors.append(axes.get_legend()), path.write_text(""))  # noqa: E731
+    monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    asked = ("--label", "kind", "--labels-in", table)
+    told(capsys, "embed", affinity, *asked, *figure)
+    assert main(["embed", str(points), *map(str, asked), "--eps", "20", *map(str, figure)]) == 0
+    assert "90 in 5 dimensions\n" in capsys.readouterr().out
+    for legend in colors:
+        assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "c"]
+    table.write_text("kind\na\nb\n")
+    for wrong, message in [
+        (["--label", "kind"], "a.npz is an affinity, which has none"),
+        (["--labels-in", str(table)], "name it by --label"),
+        ([*map(str, asked)], "has 2 rows, and there are 90 points"),
+    ]:
+        assert main(["embed", str(affinity), *wrong]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):
     far, a = write_far_clusters(tmp_path / "far.npy"), tmp_path / "a.npz"
     assert told(capsys, "affinity", far, "--eps", 3e-5, "-o", a)["components"] == 4

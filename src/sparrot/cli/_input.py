@@ -61,22 +61,47 @@ def read_affinity(
         as_choice(options.kind, "kind", kinds(symmetric=symmetric))
     if holds_what_is_asked(options):
         session.stage(f"reading {options.path}")
-        labels, affinity = read_labels(options), sparrot.load(options.path, key=options.key)
-        _require_enough_points(options, affinity.matrix.shape[0])
-        return Source(options.path, affinity, None, labels)
+        affinity = sparrot.load(options.path, key=options.key)
+        n = affinity.matrix.shape[0]
+        _require_enough_points(options, n)
+        return Source(options.path, affinity, None, read_labels(options, n))
     points = read_points(options, session)
     _require_enough_points(options, points.shape[0])
+    labels = read_labels(options, points.shape[0])
     session.stage("affinity")
     affinity = make_affinity(points, options, session, layout)
-    return Source(options.path, affinity, points.shape, read_labels(options))
+    return Source(options.path, affinity, points.shape, labels)
 
 
-def read_labels(options: Namespace) -> Any:
-    """The labels of the points, if a column of them was named."""
+def read_labels(options: Namespace, n: int) -> Any:
+    """The labels of n points, if a column of them was named: in their file, or in another."""
+    other = getattr(options, "labels_in", None)
     if options.label is None:
+        if other is not None:
+            raise InvalidInputError(
+                "is the file of a column that was not named",
+                parameter="labels_in",
+                value=str(other),
+                remedy="name it by {label}",
+            )
         return None
-    text = {"header": options.header, "names": options.names}
-    return sparrot.read_labels(options.path, options.label, **text)
+    if other is None and ending(options.path) != ".h5ad" and holds_affinity(options.path):
+        raise InvalidInputError(
+            f"is a column, and {options.path} is an affinity, which has none",
+            parameter="label",
+            value=options.label,
+            remedy="name the file that has it by {labels_in}",
+        )
+    text = {} if other else {"header": options.header, "names": options.names}
+    labels = sparrot.read_labels(other or options.path, options.label, **text)
+    if len(labels) != n:
+        raise InvalidInputError(
+            f"has {len(labels):,} rows, and there are {n:,} points",
+            parameter="labels_in",
+            value=str(other),
+            remedy="give the file that the points are from",
+        )
+    return labels
 
 
 def read_points(options: Namespace, session: Session) -> Any:
@@ -85,6 +110,8 @@ def read_points(options: Namespace, session: Session) -> Any:
     named = options.array
     options.array = chosen_array(options)
     given = {name: getattr(options, name) for name in READING}
+    if getattr(options, "labels_in", None) is not None:
+        given["label"] = None
     points = sparrot.read_points(options.path, **given)
     if options.pca is None:
         if named is None and options.array == "X" and options.metric != "precomputed":

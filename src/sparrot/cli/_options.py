@@ -141,6 +141,13 @@ def add_source(parser: Any) -> None:
     add_input(
         parser, f"; or what `sparrot affinity` wrote to {either(formats_holding('affinity'))}"
     )
+    parser.add_argument(
+        "--labels-in",
+        type=Path,
+        metavar="FILE",
+        help="the file with the column that --label names, one row for each point, where it is not "
+        "that of the points: an affinity has no columns",
+    )
     add_stored(parser)
 
 

@@ -50,7 +50,7 @@ def run(options: Namespace, session: Session) -> None:
     X = read_points(options, session)
     session.stage("reading columns")
     given = {name: getattr(options, name) for name in READING}
-    about = read_annotations(path, given, options.pca, read_labels(options))
+    about = read_annotations(path, given, options.pca, read_labels(options, X.shape[0]))
     session.stage("affinities along eps")
     summary = summarize(X, options, session)
     session.stage("writing the page")

@@ -69,13 +69,16 @@ _MAX_SOLVES = 3  # of the system for one step
 _MANY_STEPS = 20  # of Newton, after which the central path is faster
 _NEAR_PATH = 1e-5  # error up to which that is followed
 _FIRST_LOOK = 1e-2  # error at which potentials that stick out are first looked for
-_FEW_NEIGHBORS = 3.0  # floor of rows below which they hold each other up: of so many rows
-_MANY_ROWS = 2000  # or more, those that are off are solved for by themselves,
-_FEW_ROWS = 0.2  # if they and rows near them are no larger share,
-_HOPS = 3  # near being so many pairs with mass away, and one more each time,
-_MOST_PATCHES, _PATCH_STEPS = 20, 500  # so often, and by so many steps, at most;
-_VERY_FEW = 0.01  # and Newton's method goes on from there if so small a share
-_MUCH = 10.0  # is off by more than the largest error divided by this
+# Rows with floors that are low hold each other up. Where they are many, kinks stop any step of all
+# rows. It is solved for roughly, and rows that are off, if few, are solved for by themselves.
+_LOW, _MANY_ROWS = 3.0, 2000
+_ROUGH = 1e-2  # error at which a step deserves the precision that these steps get
+_FEW_ROWS = 0.2  # the largest share of rows in a patch: those that are off and rows near them,
+_HOPS = 3  # near being so many pairs with mass away, and one more each time
+_MOST_PATCHES, _PATCH_STEPS = 20, 500  # in a row, and steps of each
+_VERY_FEW = 0.01  # share of rows that are off by more than all others,
+_MUCH = 10.0  # by so much, from which on Newton's method is interrupted for a patch,
+_FEW_STEPS = 5  # and again after so many steps
 _DENSE_PATH = 1_000_000  # pairs of a dense matrix, at most, that it is followed over
 _HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
 _MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
@@ -105,7 +108,8 @@ class FloorDual(Dual[FloorState]):
 
     mass = 1.0
     most_delta = 1e-1
-    many_steps = _MANY_STEPS
+    many_steps: float = _MANY_STEPS
+    _k: FloatArray  # the floors
     _central: CentralPath | None = None  # once it was followed
 
     @abstractmethod
@@ -138,8 +142,9 @@ class FloorDual(Dual[FloorState]):
         """
         e = x[1]
         fixed: BoolArray = e * state.q / 4 <= state.gradient[1]
+        error = max(delta, self.error(state), _ROUGH if self._kinked() else 0.0)
         for _ in range(_MAX_SOLVES):
-            step = _newton_step(state, e, fixed, delta, self.error(state))
+            step = _newton_step(state, e, fixed, delta, error)
             negative = step[1] < -e
             if not negative.any():
                 break
@@ -151,14 +156,16 @@ class FloorDual(Dual[FloorState]):
             step[1] = np.maximum(step[1], -e)
         return step
 
+    def _kinked(self) -> bool:
+        """Whether there are many rows, some with hardly more neighbors than their floor."""
+        return len(self._k) >= _MANY_ROWS and self._k.min() < _LOW
+
     def longest(self, x: FloatArray, step: FloatArray) -> float:
         """Until some e is zero."""
         falls = step[1] < 0
         return float((x[1][falls] / -step[1][falls]).min(initial=np.inf))
 
-    def restarted(
-        self, x: FloatArray, error: float, tol: float, report: Callable[[float], None]
-    ) -> FloatArray:
+    def restarted(self, x: FloatArray, tol: float, report: Callable[[float], None]) -> FloatArray:
         """After few rows that stop all others; or further along the central path; or by sweeps."""
 
         def error_of(x: FloatArray) -> float:
@@ -166,17 +173,22 @@ class FloorDual(Dual[FloorState]):
             report(here)
             return here
 
+        state = self.state(x)
+        error = self.error(state)
         less = max(tol, error / _MUCH)
-        if (self.state(x).errors > less).mean() < _VERY_FEW:
-            y = self.patched(x, less, _PATCH_STEPS, lambda step, error: report(error))
+        few = max(tol, float(np.quantile(state.errors, 1 - _VERY_FEW)))
+        if few <= less:
+            y = self.patched(x, few, _PATCH_STEPS, lambda step, error: report(error))
             if y is not x and error_of(y) <= error / 2:
+                self.many_steps = _FEW_STEPS
                 return y
+        self.many_steps = _MANY_STEPS
         self._central = self._central or self._path(x)
         if self._central is not None:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # is no better
-                x, found = self._central.follow(x, error_of, max(_NEAR_PATH, tol))
+                y, found = self._central.follow(x, error_of, max(_NEAR_PATH, tol))
             if found <= less:
-                return x
+                return y
         return self.sweep(x, error / _MUCH, _LONG_SWEEPS)
 
     def patched(
@@ -239,7 +251,8 @@ class DenseFloorDual(FloorDual):
         """By the sparse matrix of positive scores."""
         W, h = self._entries(x)
         w = W.data
-        A, B, Q = like(W, h), like(W, w * h), like(W, w * w * h)
+        A, B = like(W, h), like(W, w * h)
+        Q = like(W, w * B.data)
         a, b, q = A.sum(axis=1), B.sum(axis=1), Q.sum(axis=1)
 
         def hessian(p: FloatArray) -> FloatArray:
@@ -248,7 +261,7 @@ class DenseFloorDual(FloorDual):
             return np.stack([a * x + A @ x - (b * y + B @ y) / 2, crossed + (q * y + Q @ y) / 4])
 
         (u, e), k = x, self._k
-        value = float((w * w / h).sum()) / 4 - float(u.sum()) + float((e / k).sum()) / 4
+        value = float(w @ (w / h)) / 4 - float(u.sum()) + float((e / k).sum()) / 4
         sums = np.stack([W.sum(axis=1), like(W, w * w).sum(axis=1)])
         return _state(value, sums, k, e, self._eps, np.stack([a, b, q]), hessian)
 
@@ -361,6 +374,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         self._problem, self._support, self._run = problem, support, run
         self._too_few = support.counts < self._k
         self._stiff = np.empty(0)  # of the ghosts of the last state
+        self._held: BoolArray = np.zeros(len(e), dtype=bool)
 
     def solve(
         self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
@@ -384,8 +398,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         as long as Psi falls.
         """
         n, support = len(self._k), self._support
-        easy = n < _MANY_ROWS or self._k.min() >= _FEW_NEIGHBORS
-        if easy or not isinstance(support, Support):
+        if not self._kinked() or not isinstance(support, Support):
             return x
         pairs = csr_array((support.cost, support.indices, support.indptr), shape=(n, n))
         best, least, steps = x, np.inf, min(max_iter, _PATCH_STEPS)
@@ -394,7 +407,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
             if not state.value < least:
                 break
             best, least, off = x, state.value, state.errors > tol
-            free = _near(off, pairs, x[0], _HOPS + turn)
+            free = _near(off, pairs, x[0], _HOPS + turn) & ~self._held
             if not 0 < free.mean() <= _FEW_ROWS:
                 break
             rows = np.flatnonzero(free)
@@ -498,12 +511,6 @@ class PatchDual(SparseFloorDual):
         out = super()._hessian(p)
         out[:, self._held] = p[:, self._held]
         return out
-
-    def patched(
-        self, x: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
-    ) -> FloatArray:
-        """A patch has no patches."""
-        return x
 
     def _path(self, x: FloatArray) -> CentralPath | None:
         """With the same points held."""

@@ -116,7 +116,7 @@ class Dual(ABC, Generic[S]):
         )
 
     def restarted(
-        self, u: FloatArray, error: float, tol: float, report: Callable[[float], None]
+        self, u: FloatArray, tol: float, report: Callable[[float], None]
     ) -> FloatArray | None:
         """Where to go on from after many steps, or many without progress, if anywhere.
 
@@ -170,15 +170,17 @@ def newton(
         hopeless = stuck or len(history) > progressed + _patience(dual, u, state, least)
         if hopeless or len(history) >= late:
             again = None
-            if least < _BETTER * restarted:
-                again = dual.restarted(best, least, tol, partial(report, len(history)))
+            if not hopeless or least < _BETTER * restarted:
+                here = best if hopeless else u
+                again = dual.restarted(here, tol, partial(report, len(history)))
             if again is None and hopeless:
                 break
             late = len(history) + dual.many_steps
             there = state if again is None else dual.state(again)
-            if again is not None and (hopeless or dual.error(there) < least):
+            lower = there.value < state.value or dual.error(there) < least
+            if again is not None and (hopeless or lower):
                 u, state, restarted, progressed = again, there, least, len(history)
-                delta, stuck = dual.first_delta(state), False
+                delta, stuck = (dual.first_delta(state) if hopeless else delta), False
                 continue
             state = dual.state(u)  # whose Hessian is that of the last evaluation
         history.append(error)
