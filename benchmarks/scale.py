@@ -105,12 +105,15 @@ def half_pass(X: np.ndarray) -> float:
 def exact(X: np.ndarray, arguments: dict) -> str:
     import sparrot
 
+    candidates = [0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        a = sparrot.qot(X, **arguments)
+        a = sparrot.qot(X, **arguments, progress=lambda p: candidates.append(p.n_pairs))
     assert a.certificate.marginal_error <= 1e-8
     assert a.certificate.exact
-    return f"{a.matrix.nnz / len(X):.0f} neighbors, eps {a.relative_eps:.3g}"
+    share = max(candidates) / (a.matrix.nnz / 2)
+    said = f"{a.matrix.nnz / len(X):.0f} neighbors, eps {a.relative_eps:.3g}"
+    return f"{said}, {share:.1f} candidates a pair with mass"
 
 
 def sklearn_knn(X: np.ndarray, k: int) -> str:
