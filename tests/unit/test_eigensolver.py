@@ -61,6 +61,17 @@ def test_the_ladder_goes_on_until_the_residuals_are_met(monkeypatch, run):
     assert pairs.values[0] == pytest.approx(1)
 
 
+def test_the_block_method_takes_over_where_both_krylov_spaces_fail(monkeypatch, run):
+    S = symmetric_normalization(sparrot.knn(points("gaussian", 2100), 10))
+    poor = np.full(3, 0.5), np.eye(2100)[:, :3]
+    for name in ("lanczos", "arpack"):
+        monkeypatch.setitem(_SOLVERS, name, lambda *arguments: poor)
+    monkeypatch.setitem(_SOLVERS, "dense", lambda *arguments: pytest.fail("too far"))
+    pairs = leading_eigenpairs(S, 3, run)
+    assert pairs.solver == "lobpcg"
+    assert pairs.values == pytest.approx(np.linalg.eigvalsh(S.toarray())[:-4:-1], abs=1e-10)
+
+
 def test_the_ladder_begins_with_the_fastest_solver_that_misses_nothing():
     assert _ladder(500, 1, "auto") == _ladder(900, 3, "auto") == ("dense",)
     assert _ladder(1000, 3, "auto", sparse=False) == ("dense",)
