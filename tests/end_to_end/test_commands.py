@@ -336,14 +336,24 @@ def test_labels_in_another_file_color_an_affinity(tmp_path, capsys, monkeypatch)
     assert "90 in 5 dimensions\n" in capsys.readouterr().out
     for legend in colors:
         assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "c"]
-    table.write_text("kind\na\nb\n")
-    for wrong, message in [
-        (["--label", "kind"], "a.npz is an affinity, which has none"),
-        (["--labels-in", str(table)], "name it by --label"),
-        ([*map(str, asked)], "has 2 rows, and there are 90 points"),
+    short, before = tmp_path / "short.csv", table.read_text()
+    short.write_text("kind\na\nb\n")
+    for file, wrong, message in [
+        (affinity, ["--label", "kind"], "name the table that has it by --labels-in"),
+        (points, ["--label", "kind"], "name the table that has it by --labels-in"),
+        (affinity, ["--labels-in", table], "name it by --label"),
+        (affinity, ["--label", "kind", "--labels-in", short], "2 rows, and there are 90 points"),
+        (
+            affinity,
+            ["--label", "kind", "--labels-in", tmp_path / "no.csv"],
+            "--labels-in is no file",
+        ),
+        (table, asked, "--labels-in is for files without columns"),
+        (affinity, [*asked, "-o", table], "is the input, and would be lost"),
     ]:
-        assert main(["embed", str(affinity), *wrong]) == 2
+        assert main(["embed", str(file), *map(str, wrong)]) == 2
         assert message in capsys.readouterr().err
+    assert table.read_text() == before
 
 
 def test_an_affinity_in_pieces_that_has_a_floor_needs_a_larger_one(tmp_path, capsys):

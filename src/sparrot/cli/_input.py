@@ -17,8 +17,15 @@ from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
 from sparrot.engine import connected
-from sparrot.errors import AffinityWarning, InvalidInputError, warn
-from sparrot.io import SCANPY_WIDE, default_array, ending, holds_affinity, list_affinities
+from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
+from sparrot.io import (
+    SCANPY_WIDE,
+    default_array,
+    ending,
+    formats_taking,
+    holds_affinity,
+    list_affinities,
+)
 from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
@@ -57,6 +64,7 @@ def read_affinity(
     layout : where no scale was given, take the default of the registry, as layouts do, and not that
         of the function.
     """
+    check_labels(options)
     if options.kind is not None:
         as_choice(options.kind, "kind", kinds(symmetric=symmetric))
     if holds_what_is_asked(options):
@@ -75,33 +83,46 @@ def read_affinity(
 
 def read_labels(options: Namespace, n: int) -> Any:
     """The labels of n points, if a column of them was named: in their file, or in another."""
-    other = getattr(options, "labels_in", None)
+    other: Path | None = getattr(options, "labels_in", None)
     if options.label is None:
-        if other is not None:
-            raise InvalidInputError(
-                "is the file of a column that was not named",
-                parameter="labels_in",
-                value=str(other),
-                remedy="name it by {label}",
-            )
         return None
-    if other is None and ending(options.path) != ".h5ad" and holds_affinity(options.path):
-        raise InvalidInputError(
-            f"is a column, and {options.path} is an affinity, which has none",
-            parameter="label",
-            value=options.label,
-            remedy="name the file that has it by {labels_in}",
-        )
-    text = {} if other else {"header": options.header, "names": options.names}
-    labels = sparrot.read_labels(other or options.path, options.label, **text)
+    if other is None:
+        text = {"header": options.header, "names": options.names}
+        return sparrot.read_labels(options.path, options.label, **text)
+    labels = sparrot.read_labels(other, options.label)
     if len(labels) != n:
         raise InvalidInputError(
-            f"has {len(labels):,} rows, and there are {n:,} points",
+            f"has {counted(len(labels), 'row')}, and there are {counted(n, 'point')}",
             parameter="labels_in",
             value=str(other),
-            remedy="give the file that the points are from",
+            remedy="give the table of these points",
         )
     return labels
+
+
+def check_labels(options: Namespace) -> None:
+    """Raise before the work if the file that should have the labels cannot have them."""
+    other: Path | None = getattr(options, "labels_in", None)
+    has_columns = ending(options.path) in formats_taking("label")
+    if other is None and options.label is not None and not has_columns and options.path.is_file():
+        elsewhere = hasattr(options, "labels_in")
+        raise InvalidInputError(
+            f"is a column, and {options.path} has none",
+            parameter="label",
+            value=options.label,
+            remedy="name the table that has it by {labels_in}" if elsewhere else "leave it out",
+        )
+    if other is None:
+        return
+    problem, remedy = "", "leave it out"
+    if has_columns:
+        problem = f"is for files without columns, and {options.path} has some"
+    elif options.label is None:
+        problem, remedy = "is the table of a column that was not named", "name it by {label}"
+    elif not other.is_file():
+        problem, remedy = f"is no file: {other}", "check the spelling"
+    if problem:
+        raise InvalidInputError(problem, parameter="labels_in", value=str(other), remedy=remedy)
 
 
 def read_points(options: Namespace, session: Session) -> Any:

@@ -141,14 +141,18 @@ def add_source(parser: Any) -> None:
     add_input(
         parser, f"; or what `sparrot affinity` wrote to {either(formats_holding('affinity'))}"
     )
+    add_stored(parser)
+
+
+def add_labels(parser: Any) -> None:
+    """Where labels are that the source has no column for."""
     parser.add_argument(
         "--labels-in",
         type=Path,
         metavar="FILE",
-        help="the file with the column that --label names, one row for each point, where it is not "
-        "that of the points: an affinity has no columns",
+        help="the table with the column that --label names, one row for each point, in their "
+        "order: for affinities and arrays, which have no columns",
     )
-    add_stored(parser)
 
 
 def add_stored(parser: Any) -> None:

@@ -45,7 +45,8 @@ def check_targets(options: Namespace, kinds: tuple[str, ...]) -> None:
     """Raise if the result or the figure cannot be written where they should go."""
     require_writable(options.output, kinds)
     require_writable(options.plot, FIGURES, "plot")
-    require_other_file(options.output, options.path)
+    for source in (options.path, getattr(options, "labels_in", None)):
+        require_other_file(options.output, source)
     checkpoint: Path | None = getattr(options, "checkpoint", None)
     if options.output and checkpoint and options.output.resolve() == checkpoint.resolve():
         raise InvalidInputError(
@@ -107,9 +108,11 @@ def _takes_files(folder: Path) -> bool:
         return False
 
 
-def require_other_file(target: Path | None, source: Path) -> None:
+def require_other_file(target: Path | None, source: Path | None) -> None:
     """Raise if the result would replace the input; a `.h5ad` file keeps what it has."""
-    if target is None or _keeps(target) or not target.exists() or not source.exists():
+    if target is None or source is None:
+        return
+    if _keeps(target) or not target.exists() or not source.exists():
         return
     if target.samefile(source):
         raise InvalidInputError(

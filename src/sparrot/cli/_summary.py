@@ -82,8 +82,8 @@ def whereabouts(metric: str, p: int, options: Namespace) -> str:
         text += f", from {options.array}"
     if getattr(options, "pca", None) is not None:
         text += ", principal components"
-    elsewhere = options.array is not None or getattr(options, "labels_in", None) is not None
-    if getattr(options, "label", None) is not None and not elsewhere:
+    elsewhere = getattr(options, "labels_in", None) is not None
+    if getattr(options, "label", None) is not None and options.array is None and not elsewhere:
         text += f", without the labels {options.label}"
     left_out = ", ".join(getattr(options, "without", None) or ())
     return text + (f", without {left_out}" if left_out else "")

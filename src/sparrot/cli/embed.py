@@ -6,7 +6,14 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
+from sparrot.cli._options import (
+    add_affinity,
+    add_command,
+    add_components,
+    add_labels,
+    add_output,
+    add_source,
+)
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
 
@@ -23,6 +30,7 @@ def add_parser(commands: Any) -> None:
         "affinity.npz --method diffusion --time 3 -o coordinates.npy --plot picture.png",
     )
     add_source(parser)
+    add_labels(parser)
     add_components(parser, metavar="N")
     parser.add_argument(
         "--method",

@@ -69,16 +69,16 @@ _MAX_SOLVES = 3  # of the system for one step
 _MANY_STEPS = 20  # of Newton, after which the central path is faster
 _NEAR_PATH = 1e-5  # error up to which that is followed
 _FIRST_LOOK = 1e-2  # error at which potentials that stick out are first looked for
-# Rows with floors that are low hold each other up. Where they are many, kinks stop any step of all
-# rows. It is solved for roughly, and rows that are off, if few, are solved for by themselves.
+# Rows with low floors hold each other up. Where rows are many, kinks stop any step of all: such a
+# step is solved for roughly, and few rows that are off get steps of their own, a patch.
 _LOW, _MANY_ROWS = 3.0, 2000
 _ROUGH = 1e-2  # error at which a step deserves the precision that these steps get
 _FEW_ROWS = 0.2  # the largest share of rows in a patch: those that are off and rows near them,
 _HOPS = 3  # near being so many pairs with mass away, and one more each time
-_MOST_PATCHES, _PATCH_STEPS = 20, 500  # in a row, and steps of each
-_VERY_FEW = 0.01  # share of rows that are off by more than all others,
-_MUCH = 10.0  # by so much, from which on Newton's method is interrupted for a patch,
-_FEW_STEPS = 5  # and again after so many steps
+_MOST_PATCHES, _PATCH_STEPS = 20, 500  # one after the other, and steps of each
+_VERY_FEW = 0.01  # share of rows that are off by more than all others, which a patch should mend
+_MUCH = 10.0  # factor by which a patch, the central path or sweeps should reduce the error
+_FEW_STEPS = 5  # of Newton after a patch, until the next one
 _DENSE_PATH = 1_000_000  # pairs of a dense matrix, at most, that it is followed over
 _HUGE = 1e9  # times the largest cost: a multiplier that makes all weights of a row equal
 _MAX_TURNS = 300  # of which every fourth halves a bracket: 1,400 in a logarithm is 1e-14 by then
@@ -110,6 +110,7 @@ class FloorDual(Dual[FloorState]):
     most_delta = 1e-1
     many_steps: float = _MANY_STEPS
     _k: FloatArray  # the floors
+    _held: BoolArray  # rows that stay where they are
     _central: CentralPath | None = None  # once it was followed
 
     @abstractmethod
@@ -138,6 +139,7 @@ class FloorDual(Dual[FloorState]):
 
         First these are the e that a step of their own would take there. Where the step of all
         takes others there, it is solved for once more without them, or u would not fit to them.
+        What delta has changed anyhow need not be solved for more precisely than that.
         Where this leads uphill, take a damped step of every variable by itself.
         """
         e = x[1]
@@ -157,7 +159,7 @@ class FloorDual(Dual[FloorState]):
         return step
 
     def _kinked(self) -> bool:
-        """Whether there are many rows, some with hardly more neighbors than their floor."""
+        """Whether there are many rows, and floors so low that these may hold each other up."""
         return len(self._k) >= _MANY_ROWS and self._k.min() < _LOW
 
     def longest(self, x: FloatArray, step: FloatArray) -> float:
@@ -176,13 +178,13 @@ class FloorDual(Dual[FloorState]):
         state = self.state(x)
         error = self.error(state)
         less = max(tol, error / _MUCH)
-        few = max(tol, float(np.quantile(state.errors, 1 - _VERY_FEW)))
-        if few <= less:
-            y = self.patched(x, few, _PATCH_STEPS, lambda step, error: report(error))
+        of_most = max(tol, float(np.quantile(state.errors[~self._held], 1 - _VERY_FEW)))
+        if of_most <= less:
+            y = self.patched(x, of_most, _PATCH_STEPS, lambda step, error: report(error))
             if y is not x and error_of(y) <= error / 2:
                 self.many_steps = _FEW_STEPS
                 return y
-        self.many_steps = _MANY_STEPS
+        self.many_steps = type(self).many_steps
         self._central = self._central or self._path(x)
         if self._central is not None:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # is no better
@@ -245,6 +247,7 @@ class DenseFloorDual(FloorDual):
         self._eps = problem.regularizer.mass
         self._k = problem.floor
         self._run = run
+        self._held = np.zeros(len(C), dtype=bool)
         self._scores = DenseDual(C, QuadraticRegularizer(self._eps), run)
 
     def state(self, x: FloatArray) -> FloorState:
@@ -374,12 +377,13 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         self._problem, self._support, self._run = problem, support, run
         self._too_few = support.counts < self._k
         self._stiff = np.empty(0)  # of the ghosts of the last state
-        self._held: BoolArray = np.zeros(len(e), dtype=bool)
+        self._held = np.zeros(len(e), dtype=bool)
 
     def solve(
         self, u: FloatArray, tol: float, max_iter: int, report: Callable[[int, float], None]
     ) -> NewtonResult:
         """By sweeps, and by Newton unless these show that it would be in vain."""
+        self.many_steps = type(self).many_steps
         x = self.sweep(np.stack([u, self.e]))
         u, self.e = x
         if len(self.over(u)):
@@ -395,7 +399,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         """Rows that are off, with rows near them, by Newton steps of their own, others held.
 
         What is off after that is just outside of these: it is next, with rows that are less near,
-        as long as Psi falls.
+        as long as Psi falls. Within these it may be so again: a patch has smaller patches.
         """
         n, support = len(self._k), self._support
         if not self._kinked() or not isinstance(support, Support):
@@ -408,7 +412,7 @@ class SparseFloorDual(RestrictedDual, FloorDual):
                 break
             best, least, off = x, state.value, state.errors > tol
             free = _near(off, pairs, x[0], _HOPS + turn) & ~self._held
-            if not 0 < free.mean() <= _FEW_ROWS:
+            if not 0 < free.sum() <= _FEW_ROWS * (~self._held).sum():
                 break
             rows = np.flatnonzero(free)
             index = np.union1d(rows, pairs[rows].indices)
@@ -465,8 +469,8 @@ class SparseFloorDual(RestrictedDual, FloorDual):
         """Unless they are on the workers of a cluster."""
         if not isinstance(self._support, Support):
             return None
-        ghosts = self._ceiling, self._stiffness
-        return CentralPath(self._support, self._eps, self._k, *ghosts, self._run.threads)
+        ghosts, threads = (self._ceiling, self._stiffness), self._run.threads
+        return CentralPath(self._support, self._eps, self._k, *ghosts, threads, self._held)
 
     def transform_over(self, u: FloatArray, rows: IntArray) -> FloatArray:
         """The c-transforms of some rows over the support; infinite where pairs are too few."""
@@ -511,12 +515,6 @@ class PatchDual(SparseFloorDual):
         out = super()._hessian(p)
         out[:, self._held] = p[:, self._held]
         return out
-
-    def _path(self, x: FloatArray) -> CentralPath | None:
-        """With the same points held."""
-        assert isinstance(self._support, Support)
-        ghosts, threads = (self._ceiling, self._stiffness), self._run.threads
-        return CentralPath(self._support, self._eps, self._k, *ghosts, threads, self._held)
 
 
 def _near(rows: BoolArray, pairs: csr_array, u: FloatArray, hops: int) -> BoolArray:

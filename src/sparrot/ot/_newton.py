@@ -155,7 +155,7 @@ def newton(
     history: list[float] = []
     delta, stuck = dual.first_delta(state), False
     progressed, good = 0, np.full(2, np.inf)  # the last step that was better by a good part
-    restarted = np.inf  # the least error at the last restart: from there it would go the same way
+    restarted = np.inf  # the least error at the last restart from there: it would go the same way
     late = dual.many_steps  # when to look for a better place to go on from
     while True:
         error = dual.error(state)
@@ -176,12 +176,13 @@ def newton(
             if again is None and hopeless:
                 break
             late = len(history) + dual.many_steps
-            there = state if again is None else dual.state(again)
-            lower = there.value < state.value or dual.error(there) < least
-            if again is not None and (hopeless or lower):
-                u, state, restarted, progressed = again, there, least, len(history)
-                delta, stuck = (dual.first_delta(state) if hopeless else delta), False
-                continue
+            if again is not None:
+                there = dual.state(again)
+                if hopeless:
+                    restarted, delta, stuck = least, dual.first_delta(there), False
+                if hopeless or _is_better(dual, u, state, there) or dual.error(there) < least:
+                    u, state, progressed = again, there, len(history)
+                    continue
             state = dual.state(u)  # whose Hessian is that of the last evaluation
         history.append(error)
         lonely = np.flatnonzero(state.diagonal == 0)
@@ -245,6 +246,18 @@ def conjugate_gradients(
     return x
 
 
+def _is_better(dual: Dual[S], u: FloatArray, state: S, there: S) -> bool:
+    """Whether Phi is lower than at u, clearly or with a smaller error."""
+    gain = state.value - there.value
+    return gain > _rounding(dual, u, state) or (gain > 0 and dual.error(there) < dual.error(state))
+
+
+def _rounding(dual: Dual[S], u: FloatArray, state: S) -> float:
+    """Of Phi: two values that differ by less are equal."""
+    size = dual.mass * float((dual.weight * np.abs(u)).sum())
+    return 1e-14 * (abs(state.value) + size)
+
+
 def _line_search(
     dual: Dual[S], u: FloatArray, state: S, step: FloatArray, good: float
 ) -> tuple[FloatArray, S, float] | None:
@@ -256,8 +269,7 @@ def _line_search(
     has fallen well, the slope does not matter.
     """
     slope = float(np.vdot(state.gradient, step))
-    size = dual.mass * float((dual.weight * np.abs(u)).sum())
-    rounding = 1e-14 * (abs(state.value) + size)
+    rounding = _rounding(dual, u, state)
     longest = min(dual.longest(u, step), _LONGEST)
     low, high, t = 0.0, np.inf, 1.0
     while high - low >= _SHORTEST:

@@ -1,5 +1,6 @@
 import gc
 import weakref
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sparrot.cost import PointCost
 from sparrot.engine import Run
 from sparrot.ot import QuadraticRegularizer, screen
 from sparrot.ot._dual import DenseDual, SparseDual
-from sparrot.ot._newton import newton
+from sparrot.ot._newton import Dual, DualState, newton
 from sparrot.ot._screening import Support
 
 
@@ -110,3 +111,43 @@ def test_a_dual_that_is_done_with_frees_its_support():
             assert gone() is None
         finally:
             gc.enable()
+
+
+class Slow(Dual[DualState]):
+    """|u|^2 / 2 by steps of a hundredth, with an error that says nothing until u is zero."""
+
+    mass, many_steps = 1.0, 3
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def state(self, u):
+        return DualState(float(u @ u) / 2, u, np.ones_like(u), lambda x: x)
+
+    def error(self, state):
+        return 0.0 if not state.gradient.any() else 0.9 if state.value < 2 else 0.5
+
+    def direction(self, u, state, delta):
+        return -0.01 * state.gradient
+
+    def longest(self, u, step):
+        return 1.0
+
+    def c_transform(self, u, rows):
+        raise AssertionError
+
+    def restarted(self, u, tol, report):
+        self.asked.append(u)
+        return self.answer(u)
+
+
+def test_restarts_are_from_the_lowest_point_and_to_lower_ones():
+    start = np.full(4, 1.0)  # whose error is the smallest but one
+    found = newton(dual := Slow(np.zeros_like), start, 1e-8, 50)
+    assert found.error == 0
+    assert len(found.history) == 3
+    assert (dual.asked[0] < start).all()
+    higher = newton(dual := Slow(lambda u: 2 * u), start, 1e-8, 20)
+    assert len(higher.history) == 20
+    assert len(dual.asked) == 6
+    assert all((after < before).all() for before, after in pairwise(dual.asked))

@@ -1101,7 +1101,7 @@ def _of_two_neighbors(n):
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_rows_of_two_neighbors_do_not_hold_each_other_up(seed):
-    """Each resists hardly at all until a third joins: Newton alone takes 121 and 212 steps."""
+    """Each resists hardly at all until a third joins: rough steps alone are 121 and 212."""
     X = np.random.default_rng(seed).standard_normal((3000, 5))
     a = sparrot.qot(X, n_neighbors=2)
     assert a.certificate.largest_error <= 1e-8
@@ -1166,6 +1166,29 @@ def test_a_patch_of_a_patch_moves_no_row_that_is_held(monkeypatch):
         assert not moved[held].any()
         assert 0 < moved.sum() < (~held).sum() / 2
         assert patch.state(there).value < patch.state(x).value
+
+
+def test_patches_of_patches_end_where_a_tolerance_is_out_of_reach(monkeypatch):
+    monkeypatch.setattr("sparrot.ot._floor._MANY_ROWS", 100)
+    problem, support = _of_two_neighbors(n := 800)
+    problem = replace(problem, regularizer=QuadraticRegularizer(0.003))
+    free, patch = [n], SparseFloorDual._patch
+
+    def watched(self, pairs, index, held, e):
+        assert 0 < (~held).sum() <= 0.2 * (~self._held).sum()
+        free.append((~held).sum())
+        return patch(self, pairs, index, held, e)
+
+    monkeypatch.setattr(SparseFloorDual, "_patch", watched)
+    with Run() as run:
+        dual = SparseFloorDual(
+            support, np.full(n, 9.0), np.full(n, 40.0), problem, np.zeros(n), run
+        )
+        x = newton(dual, np.zeros((2, n)), 0.0, 500).u
+        tol = np.sort(dual.state(x).errors)[-4]
+        there = dual.patched(x, tol, 500, lambda step, error: None)
+        assert dual.state(there).value <= dual.state(x).value
+    assert len(free) > 1
 
 
 def test_a_central_path_that_led_nowhere_begins_anew():
