@@ -1099,13 +1099,13 @@ def _of_two_neighbors(n):
     return Problem(cost, QuadraticRegularizer(0.05), floor=np.full(n, 2.0)), support
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_rows_of_two_neighbors_do_not_hold_each_other_up(seed):
-    """Each resists hardly at all until a third joins: rough steps alone are 121 and 212."""
+    """Each resists hardly at all until a third joins: rough steps alone are 121 and 97."""
     X = np.random.default_rng(seed).standard_normal((3000, 5))
     a = sparrot.qot(X, n_neighbors=2)
     assert a.certificate.largest_error <= 1e-8
-    assert a.n_iter <= 110
+    assert a.n_iter <= 90
 
 
 def test_few_rows_of_two_neighbors_are_solved_for_by_themselves(monkeypatch):
