@@ -136,23 +136,20 @@ def _yes_or_no(text: str) -> bool:
     return text == "yes"
 
 
-def add_source(parser: Any) -> None:
-    """Points or an affinity."""
+def add_source(parser: Any, *, colored: bool = False) -> None:
+    """Points or an affinity; and where the figure is colored, a table of labels for these."""
     add_input(
         parser, f"; or what `sparrot affinity` wrote to {either(formats_holding('affinity'))}"
     )
+    if colored:
+        parser.add_argument(
+            "--labels-in",
+            type=Path,
+            metavar="FILE",
+            help="the table with the column that --label names, one row for each point, in their "
+            "order: for affinities and arrays, which have no columns",
+        )
     add_stored(parser)
-
-
-def add_labels(parser: Any) -> None:
-    """Where labels are that the source has no column for."""
-    parser.add_argument(
-        "--labels-in",
-        type=Path,
-        metavar="FILE",
-        help="the table with the column that --label names, one row for each point, in their "
-        "order: for affinities and arrays, which have no columns",
-    )
 
 
 def add_stored(parser: Any) -> None:

@@ -6,14 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 import sparrot
-from sparrot.cli._options import (
-    add_affinity,
-    add_command,
-    add_components,
-    add_labels,
-    add_output,
-    add_source,
-)
+from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
 from sparrot.cli._session import Session
 from sparrot.errors import InvalidInputError
 
@@ -29,8 +22,7 @@ def add_parser(commands: Any) -> None:
         "points.npy --components 3 -o coordinates.csv",
         "affinity.npz --method diffusion --time 3 -o coordinates.npy --plot picture.png",
     )
-    add_source(parser)
-    add_labels(parser)
+    add_source(parser, colored=True)
     add_components(parser, metavar="N")
     parser.add_argument(
         "--method",

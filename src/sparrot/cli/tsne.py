@@ -6,14 +6,7 @@ from argparse import Namespace
 from functools import partial
 from typing import Any
 
-from sparrot.cli._options import (
-    add_affinity,
-    add_command,
-    add_components,
-    add_labels,
-    add_output,
-    add_source,
-)
+from sparrot.cli._options import add_affinity, add_command, add_components, add_output, add_source
 from sparrot.cli._session import Session
 from sparrot.errors import load_extra
 
@@ -28,8 +21,7 @@ def add_parser(commands: Any) -> None:
         "points.npy -o layout.csv --plot layout.png",
         "cells.h5ad --array obsm/X_pca --perplexity 50 -o cells.h5ad",
     )
-    add_source(parser)
-    add_labels(parser)
+    add_source(parser, colored=True)
     add_components(parser, choices=(1, 2))
     add_affinity(parser, default="--perplexity 30", threads="one for t-SNE, otherwise all cores")
     add_output(parser, "the layout")

@@ -222,7 +222,6 @@ def conjugate_gradients(
     precondition: Callable[[FloatArray], FloatArray],
     r: FloatArray,
     error: float,
-    most: int = _MAX_CG,
 ) -> FloatArray:
     """Solve `(H + extra) x = r`, the more precisely the smaller the error is already.
 
@@ -233,7 +232,7 @@ def conjugate_gradients(
     p = z.copy()
     rz = float(np.vdot(r, z))
     target = min(0.1, 0.3 * error**0.5) ** 2 * rz
-    for _ in range(most):
+    for _ in range(_MAX_CG):
         if not rz > target:  # also where it underflows
             break
         Hp = hessian(p) + extra * p
