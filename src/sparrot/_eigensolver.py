@@ -45,7 +45,7 @@ _IN_CACHE = 2000  # rows that need no order
 _LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
 _ROUNDING = 1e-24  # a square that is nothing else
 _ROWS = 4096  # in a block
-_PIECES, _LEAST = 8, 5000  # of the rows, at most, for any number of threads; and rows of a piece
+_PIECES, _LEAST = 8, 10_000  # of the rows, at most, for any number of threads; and rows of a piece
 _RESTARTS = 500  # of a Krylov space, at most
 _CROOKED = 1e-12  # a product of two columns of a basis that is too large
 Found = tuple[FloatArray, FloatArray]
@@ -240,7 +240,7 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
         if restarts == 0:
             weights = np.square(Q[:width]).sum(axis=0) / width
             filter = _Filter.above(values, len(X) * weights, 2 * (k + width), S.work)
-        elif space.is_full and not np.isfinite(residuals[k - 1]):  # fewer than k are above c
+        elif not np.isfinite(residuals[k - 1]):  # fewer than k are above c
             filter = filter.lower()
         if filter != space.filter:
             mixed = Q[:, : k + width] @ _random(k + width, width, restarts)

@@ -378,7 +378,7 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
             value=sums[odd[0]],
             remedy="divide W by its largest entry, or drop such points",
         )
-    largest = abs(W - W.T).max() if symmetric and W.shape[0] else 0.0
+    largest = _asymmetry(W) if symmetric and W.shape[0] else 0.0
     if largest and largest > _ASYMMETRY * np.finfo(np.float64).eps * W.max():
         raise InvalidInputError(
             f"must be symmetric, but W and its transpose differ by {largest:.3g}",
@@ -387,6 +387,20 @@ def as_affinity(W: Any, *, symmetric: bool = True) -> csr_array | FloatArray:
             remedy="pass (W + W.T) / 2 if that is what you mean",
         )
     return W
+
+
+def _asymmetry(W: Any) -> float:
+    """The largest difference between W and its transpose.
+
+    If these have entries in the same places, as symmetric matrices have, it is one of numbers.
+    """
+    transposed = W.T
+    if issparse(W):
+        transposed = W.T.tocsr()
+        same = W.has_canonical_format and np.array_equal(W.indptr, transposed.indptr)
+        if same and np.array_equal(W.indices, transposed.indices):
+            return float(np.abs(W.data - transposed.data).max(initial=0.0))
+    return float(abs(W - transposed).max())
 
 
 def as_finite(values: Any, shape: tuple[int, ...] | None, name: str) -> FloatArray:

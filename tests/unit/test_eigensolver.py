@@ -129,13 +129,21 @@ def test_a_filter_lifts_about_as_many_eigenvalues_as_it_is_asked_for(run):
     assert filtered == pytest.approx(expected, abs=1e-10)
 
 
-def test_a_filter_that_lifts_too_few_eigenvalues_is_lowered(monkeypatch, run):
+def test_a_filter_that_lifts_too_few_eigenvalues_is_lowered_at_the_first_look(monkeypatch, run):
     S = symmetric_normalization(sparrot.knn(points("gaussian", 2100), 10))
     every = np.linalg.eigvalsh(S.toarray())[::-1]
     too_high = (every[0] + every[1]) / 2
+    applied, apply = [], _Filter.apply
+
+    def watched(self, S, X, W):
+        applied.append(self.c)
+        return apply(self, S, X, W)
+
+    monkeypatch.setattr(_Filter, "apply", watched)
     monkeypatch.setattr(_Filter, "above", lambda *arguments: _Filter(too_high, 8))
     pairs = leading_eigenpairs(S, 5, run, solver="lanczos")
     assert pairs.values == pytest.approx(every[:5], abs=1e-12)
+    assert applied.count(too_high) == 4  # blocks of four, for the 16 columns that a restart keeps
 
 
 def torus(side):
@@ -210,7 +218,8 @@ def test_a_krylov_space_is_never_all_there_is(n, run):
         assert pairs.values == pytest.approx(every[::-1][:k], abs=1e-12)
 
 
-def test_pieces_of_rows_are_summed_alike_by_any_number_of_threads():
+def test_pieces_of_rows_are_summed_alike_by_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr("sparrot._eigensolver._LEAST", 5000)
     S = symmetric_normalization(sparrot.knn(points("gaussian", 19_000)[:, :3], 8))
     found = []
     for n_jobs in (1, 2, 3):

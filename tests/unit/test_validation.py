@@ -25,7 +25,8 @@ def test_an_affinity_may_be_a_result_sparse_or_dense():
     [
         (lambda W: W[:4], "square"),
         (lambda W: -W, "negative"),
-        (lambda W: W * np.arange(1, 6), "symmetric"),
+        (lambda W: W * np.arange(1, 6), "symmetric, but W and its transpose differ by 4"),
+        (np.triu, "symmetric, but W and its transpose differ by 1"),
         (lambda W: np.where(W > 0, np.nan, W), "finite"),
     ],
 )
@@ -38,6 +39,13 @@ def test_rounding_is_not_asymmetry():
     W = RING * 0.1
     W[0, 1] *= 1 + 1e-15
     assert as_affinity(W)[0, 1] > 0
+
+
+def test_entries_that_are_stored_in_parts_are_symmetric_where_their_sums_are():
+    W = csr_array(
+        (np.array([1.0, 2.0, 2.5, 0.5]), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2)
+    )
+    assert as_affinity(W).toarray().tolist() == [[0.0, 3.0], [3.0, 0.0]]
 
 
 def test_a_stored_zero_is_no_edge_and_the_matrix_stays_as_it_was():
