@@ -45,7 +45,9 @@ _IN_CACHE = 2000  # rows that need no order
 _LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
 _ROUNDING = 1e-24  # a square that is nothing else
 _ROWS = 4096  # in a block
+_LINE = 8  # numbers of a line of the cache
 _PIECES, _LEAST = 8, 10_000  # of the rows, at most, for any number of threads; and rows of a piece
+_ESTIMATED = 1.4  # times the tolerance: an estimate of a residual that is worth a close look
 _RESTARTS = 500  # of a Krylov space, at most
 _CROOKED = 1e-12  # a product of two columns of a basis that is too large
 Found = tuple[FloatArray, FloatArray]
@@ -222,7 +224,7 @@ def _lanczos(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
 
 def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
     """The same in the order of the rows, by blocks as wide as X."""
-    width, needed, restarts = X.shape[1], tol / 2, 0
+    width, needed, restarts = X.shape[1], _ESTIMATED * tol, 0
     kept = max(2 * k, 12) + width
     due = max(kept, _FIRST * width)
     space = _KrylovSpace(S, X, kept + max(_BLOCKS * width, 2 * k))
@@ -235,7 +237,7 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
             found, worst = S.refined(space.combined(Q[:, : -(-k // _WIDTH) * _WIDTH]), k)
             if worst <= tol or restarts == _RESTARTS:
                 return found
-            needed /= 10
+            needed /= 4
         filter = space.filter
         if restarts == 0:
             weights = np.square(Q[:width]).sum(axis=0) / width
@@ -296,7 +298,8 @@ class _Rows:
 
     def each(self, function: Callable[[list[slice]], None]) -> None:
         """Call a function of each piece of the rows."""
-        list(self._threads.map(function, self._pieces))
+        for _ in self._threads.map(function, self._pieces):
+            pass
 
     def sum(self, function: Callable[[slice], FloatArray]) -> FloatArray:
         """The sum of a function over blocks of rows, in the same order for any threads."""
@@ -308,7 +311,7 @@ class _Rows:
 
     def times(self, X: FloatArray, factor: FloatArray) -> FloatArray:
         """The product of X with a small matrix, in new memory."""
-        out = np.empty((len(X), factor.shape[1]))
+        out = _aligned(len(X), factor.shape[1])
 
         def rows(blocks: list[slice]) -> None:
             some = slice(blocks[0].start, blocks[-1].stop)
@@ -344,7 +347,7 @@ class _Filter:
         largest value would be lifted so far that others lost digits beside it.
         """
         above = np.cumsum(weights) - weights / 2
-        c = float(values[min(int(np.searchsorted(above, count)), len(values) - 1)])
+        c = float(np.interp(count, above, values))
         if c < _LOWEST:
             return _Filter()
         top = float(_Filter(c).scaled(values[0]))
@@ -368,23 +371,29 @@ class _Filter:
         return (values - (self.c - 1) / 2) * 2 / (self.c + 1)
 
     def apply(self, S: _Rows, X: FloatArray, W: FloatArray) -> FloatArray:
-        """The product with X, in the memory of W or of its own."""
+        """The product with X, in the memory of W or of X, both of which are overwritten."""
         center, half = (self.c - 1) / 2, (self.c + 1) / 2
         W = S.step(X, W, 1 / half, -center / half, 0.0)
-        before = X.copy() if self.degree > 1 else X
         for _ in range(self.degree - 1):
-            before, W = W, S.step(W, before, 2 / half, -2 * center / half, -1.0)
+            X, W = W, S.step(W, X, 2 / half, -2 * center / half, -1.0)
         return W
 
     def undone(self, lifted: FloatArray, residuals: FloatArray) -> Found:
-        """The values of S and the residuals to first order; infinite where none was lifted."""
-        half = (self.c + 1) / 2
+        r"""The values of S, and about what its residuals are; infinite where none was lifted.
+
+        A part r of the residual of p(S) at :math:`\mu` in [-1, c], where :math:`|p(\mu)| \le 1`,
+        tells of a part :math:`r / (p(\mu) - p(\lambda))` of the vector, which is about
+        :math:`r (\lambda - \mu) / p(\lambda)` in the residual of S. The center of the interval
+        stands for :math:`\mu`: half of this is true of graphs, which have few values near -1.
+        """
+        center, half = (self.c - 1) / 2, (self.c + 1) / 2
         if self.degree == 1:
-            return (self.c - 1) / 2 + half * lifted, residuals * half
-        angle = np.arccosh(np.maximum(lifted, 1 + 1e-9)) / self.degree
-        slope = self.degree * np.sinh(self.degree * angle) / np.sinh(angle) / half
-        values = (self.c - 1) / 2 + half * np.cosh(angle)
-        return np.where(lifted > 1, values, -1.0), np.where(lifted > 1, residuals / slope, np.inf)
+            return center + half * lifted, residuals * half
+        angle = np.arccosh(np.maximum(lifted, 1.0)) / self.degree
+        values = center + half * np.cosh(angle)
+        is_lifted = lifted > 1
+        residuals = residuals * (values - center) / np.maximum(lifted, 1.0)
+        return np.where(is_lifted, values, -1.0), np.where(is_lifted, residuals, np.inf)
 
 
 class _KrylovSpace:
@@ -412,13 +421,14 @@ class _KrylovSpace:
         self._S, self._known = S, c
         self._V, self._T = np.empty((n, c + most), order="F"), np.zeros((most, most))
         self._V[:, :c] = S.known
-        self._W, self._R = np.zeros((n, b)), np.zeros((b, b))
+        self._W = _aligned(n, b)
+        self._W[:] = 0
         self.begin(X, _Filter())
 
     def begin(self, X: FloatArray, filter: _Filter) -> None:
         """Begin anew, with another block and polynomial."""
         self.filter, self.size = filter, 0
-        self._X = self._orthonormal(X)
+        self._X, self._R, _ = self._orthonormal(X.copy())
 
     @property
     def is_full(self) -> bool:
@@ -427,10 +437,19 @@ class _KrylovSpace:
 
     def append(self) -> None:
         """Make X a part of the basis; what is new in B X comes next."""
-        c, j, b = self._known, self.size, self._X.shape[1]
-        m = self.size = j + b
-        self._V[:, c + j : c + m] = self._X
-        V, W = self._V[:, : c + m], self.filter.apply(self._S, self._X, self._W)
+        j, m = self.size, self.size + self._X.shape[1]
+        self._V[:, self._known + j : self._known + m] = self._X
+        self.size = m
+        W = self.filter.apply(self._S, self._X, self._W)
+        self._X, self._R, H = self._orthonormal(W)
+        self._T[:m, j:m], self._T[j:m, :m] = H, H.T
+
+    def _orthonormal(self, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """X, R and H with `W = V H + X R` and [V, X] orthonormal, known vectors left out of H.
+
+        W is overwritten.
+        """
+        V = self._V[:, : self._known + self.size]
 
         def coefficients(rows: slice) -> FloatArray:
             return V[rows].T @ W[rows]
@@ -444,17 +463,16 @@ class _KrylovSpace:
         if (np.diag(G) < _LOST * np.square(H).sum(axis=0)).any():  # and digits with it
             H = self._S.sum(coefficients)
             G, found = self._S.sum(rest), found + H
-        self._T[:m, j:m], self._T[j:m, :m] = found[c:], found[c:].T
         squares, U = np.linalg.eigh(G)
         if squares[0] > max(_LOST**4 * squares[-1], _ROUNDING):
-            self._R = np.sqrt(squares)[:, None] * U.T
-            self._X = self._S.times(W, U / np.sqrt(squares))
-        else:  # B X has fewer dimensions that are new: random ones take their place
-            size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
-            self._X = self._orthonormal(W / size + 1e-8 * _random(len(W), b, m))
-            self._R = self._X.T @ W
+            roots = np.sqrt(squares)
+            return self._S.times(W, U / roots), roots[:, None] * U.T, found[self._known :]
+        # There are fewer dimensions that are new: random ones take their place.
+        size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
+        X = self._straightened(W / size + 1e-8 * _random(len(W), W.shape[1], V.shape[1]))
+        return X, X.T @ W, found[self._known :]
 
-    def _orthonormal(self, X: FloatArray) -> FloatArray:
+    def _straightened(self, X: FloatArray) -> FloatArray:
         """A basis of the span of X, without what V has of it; X itself, if it is such a basis."""
         V = self._V[:, : self._known + self.size]
         for _ in range(2):
@@ -486,14 +504,21 @@ class _KrylovSpace:
         T[:new, :new] = Q.T @ T[:old, :old] @ Q
         if np.abs(G - np.eye(new)).max() > _CROOKED:
             self.size = 0
-            V[:, :new] = self._orthonormal(V[:, :new])
+            V[:, :new] = self._straightened(V[:, :new])
             self.size = new
-            self._X = self._orthonormal(self._X)
+            self._X = self._straightened(self._X)
         self.size = new
 
     def combined(self, Q: FloatArray) -> FloatArray:
         """The vectors with these coefficients."""
         return self._S.times(self._V[:, self._known : self._known + self.size], Q)
+
+
+def _aligned(rows: int, columns: int) -> FloatArray:
+    """An empty array that begins with a line of the cache: no four columns of a row are in two."""
+    memory = np.empty(rows * columns + _LINE)
+    skip = -memory.ctypes.data // memory.itemsize % _LINE
+    return memory[skip : skip + rows * columns].reshape(rows, columns)
 
 
 def _pieces(n: int) -> list[list[slice]]:

@@ -7,6 +7,7 @@ from problems import points, ring_graph
 from sparrot._eigensolver import (
     _SOLVERS,
     EigenPairs,
+    _aligned,
     _better,
     _breadth_first,
     _Filter,
@@ -189,6 +190,30 @@ def test_the_order_of_the_rows_has_those_of_all_components():
     order = _breadth_first(sp.csr_array(S))
     assert order[:5].tolist() == [0, 1, 4, 2, 3]
     assert np.array_equal(np.sort(order), np.arange(9))
+
+
+@pytest.mark.parametrize(("c", "degree", "blocks"), [(1.0, 1, 10), (0.5, 4, 8), (0.8, 12, 5)])
+def test_residuals_are_estimated_without_another_product(c, degree, blocks, run):
+    """By what is left of p(S) where the Krylov space ends."""
+    S = symmetric_normalization(sparrot.knn(points("gaussian", 2100)[:, :3], 30))
+    rows = _Rows(S, run)
+    space = _KrylovSpace(rows, _random(2100, 4, 0), 60)
+    space.begin(_random(2100, 4, 1), _Filter(c, degree))
+    for _ in range(blocks):
+        space.append()
+    values, Q, estimates = space.ritz()
+    V = space.combined(Q[:, :4])
+    residuals = np.linalg.norm(S[rows.order][:, rows.order] @ V - V * values[:4], axis=0)
+    expected = [1.0] * 4 if degree == 1 else [0.5] * 4
+    assert residuals / estimates[:4] == pytest.approx(expected, rel=1e-6 if degree == 1 else 0.6)
+
+
+def test_rows_of_four_columns_do_not_cross_lines_of_the_cache():
+    for rows in (1, 999, 1000):
+        X = _aligned(rows, 4)
+        assert X.shape == (rows, 4)
+        assert X.flags.c_contiguous
+        assert X.ctypes.data % 64 == 0
 
 
 def test_ritz_pairs_are_not_looked_at_long_before_they_can_have_converged():
