@@ -33,17 +33,15 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 
-def row_blocks(n_rows: int, n_columns: int, least: int = 1) -> list[slice]:
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     """Slices of the rows of a dense matrix that is computed block by block, whatever the threads.
-
-    A block has at least `least` rows.
 
     Examples
     --------
     >>> row_blocks(2500, 4000)
     [slice(0, 1000, None), slice(1000, 2000, None), slice(2000, 2500, None)]
     """
-    size = max(least, _BLOCK_ENTRIES // n_columns)
+    size = max(1, _BLOCK_ENTRIES // n_columns)
     return [slice(k, min(k + size, n_rows)) for k in range(0, n_rows, size)]
 
 

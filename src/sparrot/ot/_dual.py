@@ -39,7 +39,7 @@ from sparrot.ot._newton import Dual, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, PowerRegularizer, compressed
 from sparrot.ot._screening import Support, SupportBlock, SupportInBlocks
 
-_DENSE_BLOCK = 256  # rows of a dense matrix at a time
+_DENSE_BLOCK, _FEWEST = 256, 1 << 18  # rows of a dense matrix at a time, and entries, at least
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 GATHERED_BYTES = 64  # of one entry of a matrix that comes from workers, all copies counted
@@ -80,8 +80,9 @@ class DenseDual(Dual[DualState]):
     def scores(self, u: FloatArray) -> csr_array:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
         if self._last is None or self._last[0] is not u:
-            starts = range(0, len(u), _DENSE_BLOCK)
-            parts = list(self._run.threads.map(partial(self._positive, u), starts))
+            size = max(_DENSE_BLOCK, _FEWEST // len(u))
+            blocks = [slice(k, k + size) for k in range(0, len(u), size)]
+            parts = list(self._run.threads.map(partial(self._positive, u), blocks))
             counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
             self._last = u, compressed(counts, indices, data, len(u))
         return self._last[1]
@@ -91,8 +92,7 @@ class DenseDual(Dual[DualState]):
         s = self.scores(u)
         return _as_measure(like(s, self._regularizer.entry(s.data) / self.mass), self._weights)
 
-    def _positive(self, u: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
-        rows = slice(start, start + _DENSE_BLOCK)
+    def _positive(self, u: FloatArray, rows: slice) -> tuple[IntArray, IntArray, FloatArray]:
         P = u[rows, None] + u
         P -= self._C[rows]
         positive = P > 0
