@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import LinAlgError, eigh, qr
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
@@ -36,20 +36,24 @@ from sparrot.engine import Run
 
 _DENSE, _DENSE_IF_SPARSE = 1000, 900  # rows up to which LAPACK comes first
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
+_EPS = float(np.finfo(np.float64).eps)
 _WIDTH = 4  # columns of a block of the Lanczos method; other blocks have multiples of it
 _FIRST, _BLOCKS = 6, 12  # blocks before there is a filter, and besides what a restart keeps
 _ENTRIES = 400  # of a row: with a filter it is multiplied so often that these are the most work
-_GROWTH = 100.0  # by which a filter lifts the largest eigenvalue, at most
+_GROWTH = 1e2, 1e6, 1e10  # by which a filter lifts the first value, what it may be, and one
 _LOWEST = -0.5  # c of a filter that is worth it
 _IN_CACHE = 2000  # rows that need no order
-_LOST = 1e-2  # share of a column's square that may be left of it before it is subtracted from again
-_ROUNDING = 1e-24  # a square that is nothing else
+_THIN, _FLAT = 1e-3, 1e-8  # squares of a block's smallest size by its largest: hardly, or not new
+_ROUNDING = 1e-12  # a length that is nothing else
 _ROWS = 4096  # in a block
 _LINE = 8  # numbers of a line of the cache
 _PIECES, _LEAST = 8, 10_000  # of the rows, at most, for any number of threads; and rows of a piece
-_ESTIMATED = 1.4  # times the tolerance: an estimate of a residual that is worth a close look
+_SPREAD = 0.7  # the distance of typical eigenvalues of a graph, as a share of that of the center
+_LOOK = 0.95  # times the tolerance: an estimate of a residual that is worth a close look
 _RESTARTS = 500  # of a Krylov space, at most
-_CROOKED = 1e-12  # a product of two columns of a basis that is too large
+_CROOKED = 1e-11  # a product of two columns of a basis, from which on the next are mended;
+_BROKEN = 1e-9  # and from which on it is no basis
+_COPIES = 1e-6  # between eigenvalues that may be copies, at most
 Found = tuple[FloatArray, FloatArray]
 Start = Callable[[int], FloatArray]  # random columns, so many
 
@@ -98,8 +102,9 @@ def leading_eigenpairs(
     """
     n = S.shape[0]
     A = S if known is None else _Deflated(S, known)
+    n_left = n if known is None else n - known.shape[1]
     best = None
-    for name in _ladder(n, k, solver, issparse(S)):
+    for name in _ladder(n_left, k, solver, issparse(S)):
         start = partial(_start, n, seed, best)
         pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
         if best is None or name == "dense" or _better(pairs, best, tol):
@@ -122,7 +127,7 @@ class _Deflated(LinearOperator):  # type: ignore[misc]
 
 
 def _ladder(n: int, k: int, solver: str, sparse: bool = True) -> tuple[str, ...]:
-    """The solvers to try, one after the other; there is no filter for a dense matrix."""
+    """The solvers to try, one after the other; a dense matrix is too much work for a filter."""
     if 5 * _block(k) > n:
         return ("dense",)
     if solver != "auto":
@@ -224,10 +229,11 @@ def _lanczos(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
 
 def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
     """The same in the order of the rows, by blocks as wide as X."""
-    width, needed, restarts = X.shape[1], _ESTIMATED * tol, 0
+    width, needed, restarts = X.shape[1], _LOOK * tol, 0
     kept = max(2 * k, 12) + width
     due = max(kept, _FIRST * width)
-    space = _KrylovSpace(S, X, kept + max(_BLOCKS * width, 2 * k))
+    straight = max(min(_CROOKED, tol / 1000), 64 * _EPS)
+    space = _KrylovSpace(S, X, kept + max(_BLOCKS * width, 2 * k), straight)
     while True:
         space.append()
         if not space.is_full and space.size < due:
@@ -240,8 +246,8 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
             needed /= 4
         filter = space.filter
         if restarts == 0:
-            weights = np.square(Q[:width]).sum(axis=0) / width
-            filter = _Filter.above(values, len(X) * weights, 2 * (k + width), S.work)
+            counts = np.square(Q[:width]).sum(axis=0) / width * (len(X) - S.known.shape[1])
+            filter = _Filter.above(values, counts, 2 * (k + width), residuals[0], S.work)
         elif not np.isfinite(residuals[k - 1]):  # fewer than k are above c
             filter = filter.lower()
         if filter != space.filter:
@@ -261,9 +267,10 @@ def _may_lack_copies(values: FloatArray, tol: float) -> bool:
 
     Copies of the smallest do not matter.
     """
-    above = values[values > values[-1] + 10 * tol]
+    near = min(10 * tol, _COPIES)
+    above = values[values > values[-1] + near]
     first, last = above[: max(len(above) - _WIDTH + 1, 0)], above[_WIDTH - 1 :]
-    return bool((first - last <= 10 * tol).any())
+    return bool((first - last <= near).any())
 
 
 class _Rows:
@@ -338,25 +345,41 @@ class _Filter:
     degree: int = 1
 
     @staticmethod
-    def above(values: FloatArray, weights: FloatArray, count: float, work: float) -> _Filter:
-        """The filter that lifts about so many eigenvalues, if it is worth it.
+    def above(
+        values: FloatArray,
+        counts: FloatArray,
+        wanted: float,
+        residual: float,
+        work: float,
+    ) -> _Filter:
+        """The filter that lifts about as many eigenvalues as are wanted, if it is worth it.
 
-        Values of a Krylov space, which descend, and their weights in the random block that it began
-        with are those of Gauss quadrature: they tell how many eigenvalues are above each. Products
-        with rows of so much `work` take most of the time then; but the degree is less where the
-        largest value would be lifted so far that others lost digits beside it.
+        Values of a Krylov space, which descend, with their weights in the random block that it
+        began with are those of Gauss quadrature: they tell how many eigenvalues each counts for,
+        and copies of the first are all lifted, however many they are.
+        Products with rows of so much `work` take most of the time then; but the degree is less
+        where the first value would be lifted so far that others lost digits beside it, or all that
+        are needed if it is less than the largest eigenvalue by its `residual`, or where rounding
+        along known vectors, whose eigenvalue is one, would be lifted above the rest.
         """
-        above = np.cumsum(weights) - weights / 2
-        c = float(np.interp(count, above, values))
+        above = np.cumsum(counts) - counts / 2
+        next_value = values[values < values[0] - _COPIES].max(initial=-1.0)
+        c = float(min(np.interp(wanted, above, values), next_value))
         if c < _LOWEST:
             return _Filter()
-        top = float(_Filter(c).scaled(values[0]))
-        degree = int(min(_ENTRIES / work, np.arccosh(_GROWTH) / np.arccosh(max(top, 1 + 1e-12))))
+        limits = (
+            np.arccosh(growth) / np.arccosh(max(_Filter(c).scaled(value), 1 + 1e-6))
+            for value, growth in zip(
+                (values[0], min(values[0] + residual, 1.0), 1.0), _GROWTH, strict=True
+            )
+        )
+        degree = int(min(_ENTRIES / work, *limits))
         return _Filter(c, degree) if degree > 1 else _Filter()
 
     def lower(self) -> _Filter:
         """The filter with a c that is twice as far from one, which lifts the largest as much."""
-        return _Filter(max(2 * self.c - 1, _LOWEST), max(2, round(self.degree / 2**0.5)))
+        c = max(1 - max(2 * (1 - self.c), 1e-4), _LOWEST)
+        return _Filter(c, max(2, round(self.degree / 2**0.5)))
 
     def blocks_to_go(self, value: float, excess: float) -> int:
         r"""How many more blocks it takes at least until the residual of a value is that much less.
@@ -371,7 +394,7 @@ class _Filter:
         return (values - (self.c - 1) / 2) * 2 / (self.c + 1)
 
     def apply(self, S: _Rows, X: FloatArray, W: FloatArray) -> FloatArray:
-        """The product with X, in the memory of W or of X, both of which are overwritten."""
+        """The product with X, in the memory of W or of X: both are overwritten, and finite."""
         center, half = (self.c - 1) / 2, (self.c + 1) / 2
         W = S.step(X, W, 1 / half, -center / half, 0.0)
         for _ in range(self.degree - 1):
@@ -381,18 +404,19 @@ class _Filter:
     def undone(self, lifted: FloatArray, residuals: FloatArray) -> Found:
         r"""The values of S, and about what its residuals are; infinite where none was lifted.
 
-        A part r of the residual of p(S) at :math:`\mu` in [-1, c], where :math:`|p(\mu)| \le 1`,
-        tells of a part :math:`r / (p(\mu) - p(\lambda))` of the vector, which is about
-        :math:`r (\lambda - \mu) / p(\lambda)` in the residual of S. The center of the interval
-        stands for :math:`\mu`: half of this is true of graphs, which have few values near -1.
+        A part r of the residual of p(S) at an eigenvalue :math:`\mu` in [-1, c] tells of a part
+        :math:`r / (p(\mu) - p(\lambda))` of the vector, and this of a part
+        :math:`r (\lambda - \mu) / p(\lambda)` of the residual of S, if :math:`p(\lambda)` is much
+        larger than one. The distance :math:`\lambda - \mu` is somewhat less than that to the
+        center of the interval, for graphs have few eigenvalues near -1: the residuals of graphs are
+        0.5 to 1 times what is returned.
         """
         center, half = (self.c - 1) / 2, (self.c + 1) / 2
         if self.degree == 1:
             return center + half * lifted, residuals * half
-        angle = np.arccosh(np.maximum(lifted, 1.0)) / self.degree
-        values = center + half * np.cosh(angle)
-        is_lifted = lifted > 1
-        residuals = residuals * (values - center) / np.maximum(lifted, 1.0)
+        is_lifted, lifted = lifted > 1, np.maximum(lifted, 1.0)
+        values = center + half * np.cosh(np.arccosh(lifted) / self.degree)
+        residuals = residuals * _SPREAD * (values - center) / lifted
         return np.where(is_lifted, values, -1.0), np.where(is_lifted, residuals, np.inf)
 
 
@@ -408,6 +432,7 @@ class _KrylovSpace:
     S : the matrix.
     X : the first block; p(S) is S at first.
     most : columns of the basis, at most.
+    tol : of products of two of its columns.
 
     Attributes
     ----------
@@ -415,7 +440,7 @@ class _KrylovSpace:
     size : columns of the basis.
     """
 
-    def __init__(self, S: _Rows, X: FloatArray, most: int) -> None:
+    def __init__(self, S: _Rows, X: FloatArray, most: int, tol: float = _CROOKED) -> None:
         (n, b), c = X.shape, S.known.shape[1]
         most = min(most, n - c - b)  # there is always room for the next block
         self._S, self._known = S, c
@@ -423,6 +448,7 @@ class _KrylovSpace:
         self._V[:, :c] = S.known
         self._W = _aligned(n, b)
         self._W[:] = 0
+        self._tol, self._E = tol, np.zeros((c + most, c + most))  # which has no signs
         self.begin(X, _Filter())
 
     def begin(self, X: FloatArray, filter: _Filter) -> None:
@@ -437,19 +463,25 @@ class _KrylovSpace:
 
     def append(self) -> None:
         """Make X a part of the basis; what is new in B X comes next."""
-        j, m = self.size, self.size + self._X.shape[1]
-        self._V[:, self._known + j : self._known + m] = self._X
+        j, m, c = self.size, self.size + self._X.shape[1], self._known
+        self._V[:, c + j : c + m] = self._X
+        self._E[c + j : c + m, c + j : c + m] = _EPS
+        self._E[: c + j, c + j : c + m] = self._lacking
+        self._E[c + j : c + m, : c + j] = self._lacking.T
         self.size = m
         W = self.filter.apply(self._S, self._X, self._W)
         self._X, self._R, H = self._orthonormal(W)
         self._T[:m, j:m], self._T[j:m, :m] = H, H.T
 
     def _orthonormal(self, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """X, R and H with `W = V H + X R` and [V, X] orthonormal, known vectors left out of H.
+        r"""X, R and H with `W = V H + X R` and [V, X] orthonormal, known vectors left out of H.
 
-        W is overwritten.
+        W is overwritten. If :math:`V^T V = I + E` then :math:`V^T X = -E H R^{-1}`: what V lacks
+        grows from block to block. It is known well enough from this recurrence and the rounding of
+        each block to tell when V has to be subtracted twice, which leaves nothing but rounding.
         """
-        V = self._V[:, : self._known + self.size]
+        m = self._known + self.size
+        V = self._V[:, :m]
 
         def coefficients(rows: slice) -> FloatArray:
             return V[rows].T @ W[rows]
@@ -459,25 +491,31 @@ class _KrylovSpace:
             return W[rows].T @ W[rows]
 
         H = found = self._S.sum(coefficients)
-        G = self._S.sum(rest)
-        if (np.diag(G) < _LOST * np.square(H).sum(axis=0)).any():  # and digits with it
+        squares, U = np.linalg.eigh(self._S.sum(rest))
+        least = max(squares[0], _ROUNDING**2)
+        rounding = _EPS * np.sqrt((np.square(H).sum() + squares[-1]) / least)
+        lacking = rounding + self._E[:m, :m] @ np.abs(H @ (U / np.sqrt(np.maximum(squares, least))))
+        if lacking.max(initial=0.0) > self._tol:
             H = self._S.sum(coefficients)
-            G, found = self._S.sum(rest), found + H
-        squares, U = np.linalg.eigh(G)
-        if squares[0] > max(_LOST**4 * squares[-1], _ROUNDING):
+            squares, U = np.linalg.eigh(self._S.sum(rest))
+            lacking, found = np.full_like(H, _EPS), found + H
+        self._lacking = lacking
+        if squares[0] <= max(_FLAT * squares[-1], _ROUNDING**2):
+            X = self._straightened(_full(W, m))
+            return X, X.T @ W, found[self._known :]
+        roots = np.sqrt(squares)
+        X, R = self._S.times(W, U / roots), roots[:, None] * U.T
+        if squares[0] < _THIN * squares[-1]:  # once more, for columns that were nearly dependent
+            squares, U = np.linalg.eigh(self._S.sum(lambda rows: X[rows].T @ X[rows]))
             roots = np.sqrt(squares)
-            return self._S.times(W, U / roots), roots[:, None] * U.T, found[self._known :]
-        # There are fewer dimensions that are new: random ones take their place.
-        size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
-        X = self._straightened(W / size + 1e-8 * _random(len(W), W.shape[1], V.shape[1]))
-        return X, X.T @ W, found[self._known :]
+            X, R = self._S.times(X, U / roots), roots[:, None] * (U.T @ R)
+        return X, R, found[self._known :]
 
     def _straightened(self, X: FloatArray) -> FloatArray:
-        """A basis of the span of X, without what V has of it; X itself, if it is such a basis."""
+        """A basis of the span of X, without what V has of it."""
         V = self._V[:, : self._known + self.size]
         for _ in range(2):
-            X, R = np.linalg.qr(X - V @ (V.T @ X))
-            X = X * np.where(np.diag(R) < 0, -1.0, 1.0)
+            X = np.linalg.qr(X - V @ (V.T @ X))[0]
         return X
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -491,7 +529,7 @@ class _KrylovSpace:
     def restart(self, Q: FloatArray) -> None:
         """Keep only the leading Ritz vectors, which have these coefficients, as a basis.
 
-        What it lacks of orthonormality grows with every restart, until it is mended.
+        Where they are no basis, begin anew with a block of their combinations.
         """
         V, T = self._V[:, self._known :], self._T
         old, new = self.size, Q.shape[1]
@@ -502,12 +540,13 @@ class _KrylovSpace:
 
         G = self._S.sum(turned)
         T[:new, :new] = Q.T @ T[:old, :old] @ Q
-        if np.abs(G - np.eye(new)).max() > _CROOKED:
-            self.size = 0
-            V[:, :new] = self._straightened(V[:, :new])
-            self.size = new
-            self._X = self._straightened(self._X)
-        self.size = new
+        self.size, c, E, G = new, self._known, self._E, np.abs(G - np.eye(new))
+        E[:c, c : c + new] = E[:c, c : c + old] @ np.abs(Q)
+        E[c : c + new, :c], E[c : c + new, c : c + new] = E[:c, c : c + new].T, G
+        self._lacking = np.vstack([self._lacking[:c], np.abs(Q).T @ self._lacking[c:]])
+        if G.max() > _BROKEN:
+            width = self._X.shape[1]
+            self.begin(self.combined(_random(new, width, new)), self.filter)
 
     def combined(self, Q: FloatArray) -> FloatArray:
         """The vectors with these coefficients."""
@@ -519,6 +558,15 @@ def _aligned(rows: int, columns: int) -> FloatArray:
     memory = np.empty(rows * columns + _LINE)
     skip = -memory.ctypes.data // memory.itemsize % _LINE
     return memory[skip : skip + rows * columns].reshape(rows, columns)
+
+
+def _full(W: FloatArray, seed: int) -> FloatArray:
+    """A basis of the span of the columns of W, and random columns for what it lacks."""
+    size = np.maximum(np.linalg.norm(W, axis=0), _ROUNDING)
+    X, R, _ = qr(W / size, mode="economic", pivoting=True)
+    lacking = np.abs(np.diag(R)) < _ROUNDING
+    X[:, lacking] = _random(len(W), int(lacking.sum()), seed)
+    return X
 
 
 def _pieces(n: int) -> list[list[slice]]:
