@@ -134,7 +134,7 @@ class Affinity:
 
     @property
     def perplexity(self) -> float:
-        """Mean effective number of neighbors: the mean of `sparrot.perplexity`."""
+        """The mean of `sparrot.perplexity`, never less than that of effective neighbors."""
         return float(perplexity(self.matrix).mean())
 
     @property

@@ -117,7 +117,9 @@ def qot(
         1e-6, none below is tried). `"auto"`, the default of spectral estimators, `summarize`, the
         report and the command line, is 1, but relative to the median cost where the mean is more
         than three times as large, which is the work of outliers.
-    perplexity : instead of eps: the mean effective number of neighbors to reach, to 1 %.
+    perplexity : instead of eps: the mean perplexity of a row to reach, to 1 %. That is the
+        exponential of the entropy of its weights: k if k weights are equal, and never less than
+        the effective number of neighbors :math:`1 / |W_i|^2`.
     n_neighbors : instead of both: the effective number of neighbors of *every* row, hardly any of
         which has more from 8 on (about one in nine at 5, more than half at 2): `min_neighbors` with
         a small eps (a twentieth of the eps at which a typical row alone would have that many; more

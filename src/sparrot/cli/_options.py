@@ -189,7 +189,7 @@ def add_scale(parser: Any, default: str = _EPS) -> Any:
         "--perplexity",
         type=float,
         metavar="P",
-        help="instead of eps: the mean effective number of neighbors",
+        help="instead of eps: the mean perplexity of a row, k if it has k equal weights",
     )
     return scale
 

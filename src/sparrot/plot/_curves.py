@@ -106,7 +106,7 @@ def perplexity(values: Any, *, ax: Any = None, **style: Any) -> Any:
         textcoords="offset points",
         color=ACCENT,
     )
-    ax.set(xlabel="perplexity (effective neighbors)", ylabel="points")
+    ax.set(xlabel="perplexity of a row", ylabel="points")
     return ax
 
 

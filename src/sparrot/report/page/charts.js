@@ -83,7 +83,7 @@ function drawHistogram(step, limit) {
   for (const value of values) counts[Math.min(bins - 1, Math.floor((value / limit) * bins))]++;
   const most = Math.max(...counts);
   const { root, x, y } = chart("histogram", [0, limit], [0, most], {
-    xName: "perplexity (effective neighbors)", least: [0, 1],
+    xName: "perplexity of a row", least: [0, 1],
   });
   counts.forEach((count, k) => svg(root, "rect", {
     x: x((k * limit) / bins) + 0.5, width: x(limit / bins) - LEFT - 1, y: y(count),
