@@ -79,11 +79,12 @@ def neighbors(
     ----------
     adata : AnnData, in memory or backed; X may be sparse.
     n_neighbors : effective number of neighbors of every cell, hardly any of which has more: the
-        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said, or that of a
-        `transformer` which has one, as in scanpy. Also the number of distances (which scanpy's PAGA
-        and ingest read), counting the cell itself, as in scanpy. Where cells are too few for it, it
-        is one more than half of them, as in scanpy, and the log warns. With `perplexity` or `eps`,
-        and for kinds other than QOT, it is for the distances only.
+        row-wise graph of `sparrot.qot(X, n_neighbors=15)`, in which no cell is its own neighbor. 15
+        if nothing else is said, or that of a `transformer` which has one, as in scanpy. Of the
+        distances (which scanpy's PAGA and ingest read) there is one less for each cell, as in
+        scanpy: it is an integer of at least 2. Where cells are too few for it, it is one more than
+        half of them, as in scanpy, and the log warns. With `perplexity` or `eps`, and for kinds
+        other than QOT, it is for the distances only.
     perplexity : instead: mean effective number of neighbors of a cell. Where only `min_neighbors`
         is given, and for kinds other than QOT, it is 30, or half the number of other cells where
         that is less.
@@ -101,11 +102,12 @@ def neighbors(
     distances : an n x n array of distances, instead of points. `metric` is what they are: of
         Euclidean ones the cost is half the square, of all others the distance itself. Of
         which points they are is not known: `params["use_rep"]` is `"X"`, for tools that need one.
-    use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
-        principal components, computed if absent, with a warning; the log (level INFO) says so.
+    use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else the
+        principal components in `obsm["X_pca"]`, all of them; where there are none, 50 are computed
+        (or as many as there can be), with a warning. The log (level INFO) says so.
         Genes themselves should be log-normalized but not scaled.
-    n_pcs : number of principal components; 0 for none. If X has at most 50 columns they are taken
-        as they are, as in scanpy, and a warning is logged.
+    n_pcs : number of principal components, the first of those that are stored; 0 for none. If X
+        has at most 50 columns they are taken as they are, as in scanpy, and a warning is logged.
     layer : use this layer in place of X. Scanpy's `params` cannot name a layer: `sc.tl.ingest`
         would search X.
     transformer : for large data: an object with the interface of
@@ -353,20 +355,26 @@ def _recorded(metric_kwds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
-    """How many neighbors to take of n cells, as an integer that counts the cell itself.
+    """How many neighbors to take of n cells: one more than there are distances of each.
 
     Where there are fewer, half of the cells and one more are taken, as in scanpy; the default is
     at most that where it is the scale, or the graph of few cells would be all but complete.
     """
+    if n < 2:
+        raise InvalidInputError(
+            f"needs at least 2 cells, got {n}: a graph is between cells",
+            parameter="adata",
+            value=n,
+        )
     if n_neighbors is not None:
-        as_neighbors(n_neighbors, "n_neighbors")
-        if not isinstance(n_neighbors, Integral) or n_neighbors < 2:
+        number = as_neighbors(n_neighbors, "n_neighbors", least=2)
+        if not isinstance(n_neighbors, Integral):
+            near = int(number) if number.is_integer() else SCANPY_NEIGHBORS
             raise InvalidInputError(
-                "must be an integer of at least 2, as it counts the cell itself, got "
-                f"{n_neighbors}",
+                f"must be an integer, as it also says how many distances are kept, got {number}",
                 parameter="n_neighbors",
                 value=n_neighbors,
-                remedy=f"{SCANPY_NEIGHBORS} is a good start",
+                remedy=f"pass {{n_neighbors={near}}}",
             )
     count = SCANPY_NEIGHBORS if n_neighbors is None else int(n_neighbors)
     half = 1 + n // 2

@@ -212,6 +212,25 @@ def test_principal_components_of_the_user_are_not_replaced():
     assert (adata.obsp["connectivities"] != W).nnz == 0
 
 
+@pytest.mark.parametrize(("n", "n_pcs"), [(200, None), (40, None), (40, 60)])
+def test_the_principal_components_that_are_stored_are_those_that_scanpy_takes(n, n_pcs):
+    ours = cloud(n, 120)
+    ours.obsm["X_pca"] = np.random.default_rng(1).standard_normal((n, 100))
+    theirs = ours.copy()
+    sparrot.sc.neighbors(ours, 10, n_pcs)
+    sc.pp.neighbors(theirs, 10, n_pcs, method="gauss")
+    D, E = (np.sort(a.obsp["distances"].data.reshape(n, 9)) for a in (ours, theirs))
+    assert pytest.approx(E, rel=1e-5) == D
+    assert ours.uns["neighbors"]["params"]["n_pcs"] == (n_pcs or 100)
+
+
+def test_cells_without_a_matrix_are_told_before_anything_is_computed():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InvalidInputError, match=r"^adata\.X is None; take"):
+            sparrot.sc.neighbors(anndata.AnnData(shape=(50, 100)))
+
+
 @pytest.mark.parametrize(
     "options", [{"perplexity": 1000}, {"max_iter": 1}, {"kind": "knn"}, {"metric": "nearness"}]
 )
@@ -222,7 +241,7 @@ def test_what_fails_leaves_no_trace(options):
     assert not [*adata.obsm, *adata.varm, *adata.obsp, *adata.uns, *adata.obs]
 
 
-@pytest.mark.parametrize("wrong", [1, 0, -3, True, "15", 7.5, [15], np.full(120, 15), np.nan])
+@pytest.mark.parametrize("wrong", [1, 0, -3, True, "15", [15], np.full(120, 15), np.nan])
 def test_what_is_no_number_of_neighbors_is_refused_before_anything_is_solved(monkeypatch, wrong):
     monkeypatch.setattr(_neighbors, "choose_points", lambda *_: pytest.fail("started"))
     with pytest.raises(InvalidInputError, match=r"n_neighbors must be .* of at least") as caught:
@@ -231,6 +250,20 @@ def test_what_is_no_number_of_neighbors_is_refused_before_anything_is_solved(mon
     assert caught.value.value is wrong
     for_each = "for a number of each point take min_neighbors and a small eps"
     assert caught.value.remedy == (for_each if np.ndim(wrong) else "15 is a good start")
+
+
+@pytest.mark.parametrize(("wrong", "near"), [(7.5, 15), (20.0, 20), (np.inf, 15)])
+def test_a_number_of_neighbors_is_an_integer(wrong, near):
+    message = rf"n_neighbors must be an integer, .* got {wrong}; pass n_neighbors={near}$"
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.neighbors(cloud(), wrong)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_graph_needs_two_cells(pbmc, n, caplog):
+    with pytest.raises(InvalidInputError, match=rf"^adata needs at least 2 cells, got {n}:"):
+        sparrot.sc.neighbors(pbmc[:n].copy())
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 20, 40, 60])
