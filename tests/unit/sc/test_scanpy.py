@@ -588,11 +588,53 @@ def test_a_layout_starts_around_the_groups_of_paga(done, monkeypatch):
     assert np.array_equal(adata.obsm["X_umap"], start.astype(np.float32))
 
 
-def test_every_argument_of_scanpy_is_taken():
-    known = inspect.signature(sparrot.sc.neighbors).parameters
-    newest = ("distances", "rng")  # of scanpy 1.12
-    assert not {*inspect.signature(sc.pp.neighbors).parameters, *newest} - set(known)
-    assert list(known)[:3] == ["adata", "n_neighbors", "n_pcs"]  # which have a place
+@pytest.mark.parametrize(
+    ("ours", "theirs", "newest", "in_place"),
+    [
+        (
+            sparrot.sc.neighbors,
+            sc.pp.neighbors,
+            ("distances", "rng"),
+            ["adata", "n_neighbors", "n_pcs"],
+        ),
+        (sparrot.sc.umap, sc.tl.umap, ("rng",), ["adata"]),
+        (sparrot.sc.diffmap, sc.tl.diffmap, ("rng",), ["adata", "n_comps"]),
+    ],
+)
+def test_every_argument_of_scanpy_is_taken(ours, theirs, newest, in_place):
+    known = inspect.signature(ours).parameters
+    assert not {*inspect.signature(theirs).parameters, *newest} - set(known)  # of scanpy 1.12
+    assert list(known)[: len(in_place)] == in_place
+
+
+def test_the_defaults_of_a_layout_are_those_of_scanpy():
+    ours, theirs = (inspect.signature(f).parameters for f in (sparrot.sc.umap, sc.tl.umap))
+    differ = {name for name in theirs if ours[name].default != theirs[name].default}
+    assert differ <= {"neighbors_key"}  # None is scanpy's other word for the default graph
+
+
+def test_a_diffusion_map_does_not_depend_on_a_seed(done):
+    one = sparrot.sc.diffmap(done, 4, random_state=0, copy=True)
+    other = sparrot.sc.diffmap(done, 4, random_state=np.random.RandomState(5), rng=7, copy=True)
+    assert np.array_equal(one.obsm["X_diffmap"], other.obsm["X_diffmap"])
+
+
+def test_a_layout_takes_what_that_of_scanpy_takes(done, monkeypatch):
+    taken = {}
+
+    def layout(W, n_components, **arguments):
+        taken.update(arguments)
+        return UMAPLayout(np.zeros((W.shape[0], n_components)), 0, 0, 0, 0.0)
+
+    monkeypatch.setattr(_tools, "umap_layout", layout)
+    adata = sparrot.sc.umap(done, gamma=2.0, a=1.5, b=0.9, method="umap", rng=3, copy=True)
+    expected = {"repulsion_strength": 2.0, "a": 1.5, "b": 0.9, "random_state": 3}
+    assert expected.items() <= taken.items()
+    assert adata.uns["umap"]["params"] == {"a": 1.5, "b": 0.9, "random_state": 3}
+    with pytest.raises(InvalidInputError, match=r"method must be .*umap, got 'rapids'"):
+        sparrot.sc.umap(done, method="rapids")
+    with pytest.raises(InvalidInputError, match=r"^a is given, and b is not.* give both, or leave"):
+        sparrot.sc.umap(done, a=1.5)
 
 
 def test_arguments_that_change_nothing_change_nothing():
@@ -862,12 +904,23 @@ def test_what_is_backed_is_copied_into_memory_and_its_views_are_refused(tmp_path
 def test_a_layout_has_a_seed_that_files_can_hold(tmp_path):
     adata = cloud()
     sparrot.sc.neighbors(adata)
-    for seed in (None, np.random.RandomState(0), 0.5, True):
+    for seed in (0.5, True, "3"):
         with pytest.raises(InvalidInputError, match="random_state must be an integer"):
             sparrot.sc.tsne(adata, random_state=seed)
-    sparrot.sc.tsne(adata, random_state=np.int64(3), n_iter=5, early_exaggeration_iter=5)
+    short = {"n_iter": 5, "early_exaggeration_iter": 5}
+    sparrot.sc.tsne(adata, random_state=np.int64(3), **short)
     adata.write_h5ad(tmp_path / "a.h5ad")
     assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["tsne"]["params"]["random_state"] == 3
+    for make in (np.random.RandomState, np.random.default_rng):
+        drawn = []
+        for seed in (0, 0, 1):
+            sparrot.sc.tsne(adata, random_state=make(seed), **short)
+            drawn.append(adata.uns["tsne"]["params"]["random_state"])
+        assert drawn[0] == drawn[1] != drawn[2]
+    sparrot.sc.tsne(adata, random_state=None, **short)
+    drawn = adata.uns["tsne"]["params"]["random_state"]
+    again = sparrot.sc.tsne(adata, random_state=drawn, copy=True, **short)
+    assert np.array_equal(adata.obsm["X_tsne"], again.obsm["X_tsne"])
 
 
 class Counted(KNeighborsTransformer):
