@@ -24,6 +24,7 @@ from sparrot._validation import (
 from sparrot.affinity import (
     KINDS,
     Affinity,
+    better_search,
     cost_named,
     distance_named,
     is_auto,
@@ -45,6 +46,7 @@ from sparrot.ot import neighbor_graph
 from sparrot.sc._anndata import Representation, as_anndata, as_writable, choose_points
 
 LOG = logging.getLogger(__name__)
+_MANY = 60  # neighbors, among which a search hardly misses any
 _METHODS = ("umap", "gauss", "jaccard")  # of scanpy, which make weights of distances
 
 
@@ -113,8 +115,9 @@ def neighbors(
     transformer : for large data: an object with the interface of
         `sklearn.neighbors.KNeighborsTransformer`, among whose neighbors the plan is sought, as with
         `search="approximate"` (its certificate says what that missed). Its metric must be
-        Euclidean, and it should find about three times `n_neighbors`. `"pynndescent"` for that of
-        `sparrot.qot`, `"sklearn"` or None for an exact search.
+        Euclidean, and it should find about three times `n_neighbors`, which then has to be said as
+        well. The log (level INFO) says if pairs were missed, a warning if many.
+        `"pynndescent"` for that of `sparrot.qot`, `"sklearn"` or None for an exact search.
     knn : True. There is no hard threshold to switch off: `kind="eot"` has weights between all.
     method : another word for `kind`; `params["method"]` says which it was. Those of scanpy make
         weights of distances, and are refused.
@@ -182,7 +185,8 @@ def neighbors(
     else:
         chosen, cells = None, _given_distances(distances, n, metric, metric_kwds, place)
     arguments = with_defaults(kind, n, given | {"metric": cells.cost} | options) | options
-    W, nearest = _build_graph(cells, kind, count - 1, arguments)
+    with better_search(*_more_neighbors(transformer, count)):
+        W, nearest = _build_graph(cells, kind, count - 1, arguments)
     is_default = n_neighbors is None if is_scale else is_auto(min_neighbors)
     if is_default and W.min_neighbors is not None:
         LOG.info(
@@ -297,9 +301,28 @@ def _as_search(transformer: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             f"has the metric {metric!r}, and an approximate search is for Euclidean distances",
             parameter="transformer",
             value=transformer,
-            remedy="give {metric} and no {transformer}: the search is then exact",
+            remedy=[
+                "pass a Euclidean {transformer} with {metric='cosine'}: it searches unit vectors"
+                if metric == "cosine"
+                else "",
+                "give {metric} and no {transformer}: the search is then exact",
+            ],
         )
     return {"search": "approximate", "neighbors": transformer}
+
+
+def _more_neighbors(transformer: Any, count: int) -> list[str]:
+    """What helps where a transformer finds too few neighbors; nothing to say where there is none.
+
+    By itself, a transformer of more neighbors would be a graph of more neighbors.
+    """
+    if transformer is None:
+        return []
+    more = f"sparrot.KNeighborsTransformer(n_neighbors={max(_MANY, 4 * count)})"
+    return [
+        f"give it more neighbors, as in {{transformer={more}}}, {{n_neighbors={count}}}",
+        "leave out {transformer}",
+    ]
 
 
 def _parameters(transformer: Any) -> dict[str, Any]:

@@ -692,6 +692,31 @@ def test_a_transformer_is_an_approximate_search():
     assert ours.uns["neighbors"]["params"]["n_neighbors"] == 12
 
 
+def test_the_remedies_for_a_poor_transformer_are_taken_and_keep_the_number_of_neighbors(caplog):
+    adata = cloud(400)
+    poor = sparrot.KNeighborsTransformer(n_neighbors=3)
+    with pytest.warns(AffinityWarning, match="may have left out pairs") as caught:
+        sparrot.sc.neighbors(adata, transformer=poor)
+    more = "transformer=sparrot.KNeighborsTransformer(n_neighbors=60), n_neighbors=3"
+    assert str(caught[0].message).endswith(
+        f"; give it more neighbors, as in {more}, or leave out transformer"
+    )
+    eval(f"sparrot.sc.neighbors(adata, {more})")
+    assert adata.uns["neighbors"]["params"]["min_neighbors"] == 3
+    with pytest.warns(AffinityWarning, match=r"neighbors=.*n_neighbors=60\), or take search='exa"):
+        sparrot.sc.neighbors(adata, 3, search="approximate", neighbors=poor)
+
+
+def test_the_log_tells_of_few_pairs_that_a_transformer_missed(pbmc, caplog):
+    with caplog.at_level(logging.INFO):
+        sparrot.sc.neighbors(bare(pbmc), 15, transformer=KNeighborsTransformer(n_neighbors=15))
+    assert "left out pairs of up to 4% of the rows" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        sparrot.sc.neighbors(bare(pbmc), 15)
+    assert "left out" not in caplog.text
+
+
 def test_a_transformer_need_not_tell_its_parameters():
     class Search:
         def fit_transform(self, X):
@@ -787,6 +812,10 @@ def test_a_graph_that_was_replaced_is_told():
             "transformer has the metric 'manhattan'.* give metric and no transformer",
         ),
         ({"transformer": KNeighborsTransformer(p=1)}, "transformer has the metric 'minkowski'"),
+        (
+            {"transformer": KNeighborsTransformer(metric="cosine")},
+            "'cosine', .*; pass a Euclidean transformer with metric='cosine'",
+        ),
         ({"transformer": "sklearn", "search": "approximate"}, "one of transformer and search"),
         (
             {"transformer": "pynndescent", "neighbors": KNeighborsTransformer()},
