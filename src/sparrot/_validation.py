@@ -722,6 +722,16 @@ def as_public_metric(metric: Any) -> str:
             value=metric,
             remedy="for a kernel use {sparrot.project}",
         )
+    if metric == "nan_euclidean":
+        raise InvalidInputError(
+            "is 'nan_euclidean', which is for points with missing entries, and here all are needed",
+            parameter="metric",
+            value=metric,
+            remedy=[
+                "impute missing entries, as by sklearn.impute, and leave out {metric}",
+                "for nearest neighbors alone take {sparrot.KNeighborsTransformer}, which has it",
+            ],
+        )
     return metric
 
 

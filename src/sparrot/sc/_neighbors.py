@@ -19,6 +19,7 @@ from sparrot._validation import (
     as_key,
     as_neighbors,
     as_points,
+    as_public_metric,
     require_transformer,
 )
 from sparrot.affinity import (
@@ -98,7 +99,7 @@ def neighbors(
         otherwise) or `"tsallis"`.
     metric : `"euclidean"` (whose cost is half the squared distance; `"sqeuclidean"`, `"l2"` and
         `"minkowski"` with p = 2 are the same), `"cosine"`, or, with an n x n matrix in memory, any
-        distance of scikit-learn or a function of two points.
+        distance of scikit-learn but `"nan_euclidean"` or a function of two points.
     metric_kwds : further arguments of the metric, such as `{"p": 3}` of `"minkowski"`; needs the
         n x n matrix too.
     distances : an n x n array of distances, instead of points. `metric` is what they are: of
@@ -438,6 +439,8 @@ def _cells(
             value=metric,
             remedy="pass an n x n array by {distances}",
         )
+    if isinstance(metric, str):
+        as_public_metric(metric)
     chosen = choose_points(adata, **place)
     points = as_points(as_array(chosen.points, chosen.place))
     if isinstance(metric, str) and not metric_kwds:
