@@ -122,7 +122,8 @@ def neighbors(
     knn : True. There is no hard threshold to switch off: `kind="eot"` has weights between all.
     method : another word for `kind`; `params["method"]` says which it was. Those of scanpy make
         weights of distances, and are refused.
-    random_state, rng : nothing here is random: any seed gives the same graph.
+    random_state, rng : nothing here is random: any seed gives the same graph. `params` has it if
+        it is an integer.
     key_added : write under this key, and not as the default graph. `"neighbors"` is the default
         graph, for which scanpy's tools know only the default names.
     copy : return a changed copy, in memory, instead of changing adata.
@@ -197,7 +198,8 @@ def neighbors(
         )
     params = {"n_neighbors": count, "method": kind, "metric": cells.metric}
     params |= {"metric_kwds": _recorded(metric_kwds)} if metric_kwds else {}
-    params |= {"random_state": int(random_state) if isinstance(random_state, Integral) else 0}
+    seed = random_state if rng is None else rng
+    params |= {"random_state": int(seed)} if isinstance(seed, Integral) else {}
     params |= {name: arguments[name] for name in ("perplexity", "eps") if name in arguments}
     if W.min_neighbors is not None and np.ptp(W.min_neighbors) == 0:
         params["min_neighbors"] = float(W.min_neighbors[0])

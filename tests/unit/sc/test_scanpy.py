@@ -643,7 +643,12 @@ def test_arguments_that_change_nothing_change_nothing():
     same = {"random_state": 7, "knn": True, "method": "qot", "transformer": "sklearn"}
     sparrot.sc.neighbors(b, 10, 0, metric_kwds={}, rng=np.random.default_rng(1), **same)
     assert (a.obsp["connectivities"] != b.obsp["connectivities"]).nnz == 0
-    assert b.uns["neighbors"]["params"] == a.uns["neighbors"]["params"] | {"random_state": 7}
+    params = a.uns["neighbors"]["params"]
+    assert params.pop("random_state") == 0
+    assert b.uns["neighbors"]["params"] == params  # a generator is nothing for a file
+    for seed in ({"random_state": 7}, {"rng": np.int64(7)}):
+        sparrot.sc.neighbors(b, 10, **seed)
+        assert b.uns["neighbors"]["params"] == params | {"random_state": 7}
     sparrot.sc.neighbors(b, 10, method="eot")
     assert b.uns["neighbors"]["params"]["method"] == "eot"
 
