@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot._validation import as_choice, as_count, as_seed
+from sparrot._validation import as_choice, as_count, as_positive, as_seed
 from sparrot.io import get_connectivities, get_floors
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
@@ -222,8 +222,8 @@ def umap(
         init=get_start(adata, init_pos, seed),
         random_state=seed,
         negative_sample_rate=negative_sample_rate,
-        learning_rate=alpha,
-        repulsion_strength=gamma,
+        learning_rate=as_positive(alpha, "alpha", "1.0 is scanpy's own"),
+        repulsion_strength=as_positive(gamma, "gamma", "1.0 is scanpy's own"),
     )
     params = {"a": a, "b": b} | ({"random_state": seed} if seed else {})
     put_layout(adata, "umap", key_added, layout.embedding.astype("float32"), params)

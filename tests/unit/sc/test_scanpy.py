@@ -633,6 +633,9 @@ def test_a_layout_takes_what_that_of_scanpy_takes(done, monkeypatch):
     assert adata.uns["umap"]["params"] == {"a": 1.5, "b": 0.9, "random_state": 3}
     with pytest.raises(InvalidInputError, match=r"method must be .*umap, got 'rapids'"):
         sparrot.sc.umap(done, method="rapids")
+    for name in ("alpha", "gamma"):
+        with pytest.raises(InvalidInputError, match=f"^{name} must be positive and finite, got -1"):
+            sparrot.sc.umap(done, **{name: -1})
     with pytest.raises(InvalidInputError, match=r"^a is given, and b is not.* give both, or leave"):
         sparrot.sc.umap(done, a=1.5)
 
