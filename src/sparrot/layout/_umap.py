@@ -22,7 +22,7 @@ from sparrot.errors import InvalidInputError, load_extra
 from sparrot.layout._tsne import spectral_start
 
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
-_FASTEST = 1e3  # learning rate, far beyond all that are of use
+_STRONGEST = 1e3  # learning rate or repulsion, far beyond all that are of use
 _BOX = 10.0  # half the side of umap's cube of random starts
 _MUCH = 0.01  # of the weight of all edges: more than this must not be left out without a warning
 LOG = logging.getLogger(__name__)
@@ -96,12 +96,8 @@ def umap_layout(
     """
     W = csr_array(as_affinity(W))
     n_components = as_count(n_components, "n_components", 10**3)
-    rate = as_positive(learning_rate, "learning_rate", "1.0 is umap's own")
-    if not rate <= _FASTEST:
-        raise InvalidInputError(
-            f"must be at most {_FASTEST:g}, got {rate:g}", parameter="learning_rate", value=rate
-        )
-    repulsion_strength = as_positive(repulsion_strength, "repulsion_strength", "1.0 is umap's own")
+    rate = _as_strength(learning_rate, "learning_rate")
+    repulsion = _as_strength(repulsion_strength, "repulsion_strength")
     negative_sample_rate = as_count(negative_sample_rate, "negative_sample_rate", 10**6)
     umap = _load_umap()
     a, b = curve(min_dist, spread, a, b)
@@ -117,7 +113,7 @@ def umap_layout(
         initial_alpha=rate,
         a=a,
         b=b,
-        gamma=repulsion_strength,
+        gamma=repulsion,
         negative_sample_rate=negative_sample_rate,
         n_epochs=epochs,
         init=_start(W, init, n_components, rng),
@@ -167,6 +163,16 @@ def curve(
             remedy="take {min_dist=0.1} and {spread=1.0}, umap's own",
         ) from error
     return float(found[0]), float(found[1])
+
+
+def _as_strength(value: Any, name: str) -> float:
+    """How far points move in one step, or away from others."""
+    strength = as_positive(value, name, "1.0 is umap's own")
+    if strength > _STRONGEST:
+        raise InvalidInputError(
+            f"must be at most {_STRONGEST:g}, got {strength:g}", parameter=name, value=value
+        )
+    return strength
 
 
 def _load_umap() -> Any:
