@@ -12,7 +12,7 @@ import scanpy as sc
 import sparrot
 
 adata = sc.datasets.pbmc68k_reduced()
-sparrot.sc.neighbors(adata, n_neighbors=15, use_rep="X_pca")  # in the place of sc.pp.neighbors
+sparrot.sc.neighbors(adata, n_neighbors=15)  # in the place of sc.pp.neighbors
 a = sparrot.sc.affinity(adata)
 print(a)
 print(a.certificate)

@@ -481,8 +481,8 @@ def as_positive(value: Any, name: str, hint: str) -> float:
     return number
 
 
-def as_neighbors(value: Any, name: str, most: float = np.inf) -> float:
-    """An effective number of neighbors, from 1 to `most`.
+def as_neighbors(value: Any, name: str, most: float = np.inf, least: int = 1) -> float:
+    """An effective number of neighbors, from `least` to `most`.
 
     Examples
     --------
@@ -494,11 +494,11 @@ def as_neighbors(value: Any, name: str, most: float = np.inf) -> float:
 neighbors as there can be, got 60; take n_neighbors=59 at most
     """
     number = as_real(value)
-    if 1 <= number <= most:
+    if least <= number <= most:
         return number
-    limits = "of at least 1"
+    limits = f"of at least {least}"
     if most < np.inf:
-        limits = f"from 1 to {most:g}, which is as many neighbors as there can be"
+        limits = f"from {least} to {most:g}, which is as many neighbors as there can be"
     hint = f"{_NEIGHBORS[name]} is a good start"
     if name == "n_neighbors" and np.ndim(value):
         hint = "for a number of each point take {min_neighbors} and a small {eps}"
@@ -721,6 +721,16 @@ def as_public_metric(metric: Any) -> str:
             parameter="metric",
             value=metric,
             remedy="for a kernel use {sparrot.project}",
+        )
+    if metric == "nan_euclidean":
+        raise InvalidInputError(
+            "is 'nan_euclidean', which is for points with missing entries, and here all are needed",
+            parameter="metric",
+            value=metric,
+            remedy=[
+                "impute missing entries, as by sklearn.impute, and leave out {metric}",
+                "for nearest neighbors alone take {sparrot.KNeighborsTransformer}, which has it",
+            ],
         )
     return metric
 

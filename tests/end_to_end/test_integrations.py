@@ -54,12 +54,17 @@ layout = sparrot.umap_layout(a, min_dist=0.5, n_epochs=5)
 assert np.array_equal(X_umap, layout.embedding.astype(np.float32))
 ours.obsm["start"] = rng.standard_normal((30, 2))
 changed = [{"init_pos": "random"}, {"init_pos": "start"}, {"random_state": 1}]
+changed += [{"gamma": 3.0}, {"a": 3.0, "b": 0.5}, {"random_state": np.random.RandomState(0)}]
 for k, options in enumerate(changed):
     other = sparrot.sc.umap(ours, maxiter=5, key_added=f"u{k}", copy=True, **options)
     assert np.isfinite(other.obsm[f"u{k}"]).all()
     assert not np.array_equal(other.obsm[f"u{k}"], X_umap)
-assert other.uns["u2"]["params"]["random_state"] == 1
-assert "u2" not in ours.obsm
+    if options == {"random_state": 1}:
+        assert other.uns[f"u{k}"]["params"]["random_state"] == 1
+assert not any(key.startswith("u") for key in ours.obsm)
+same = {name: ours.uns["umap"]["params"][name] for name in "ab"}
+layout = sparrot.umap_layout(a, min_dist=0.1, n_epochs=5, repulsion_strength=1.0, **same)
+assert np.array_equal(X_umap, layout.embedding.astype(np.float32))
 
 # A component that was cut out is an affinity.
 warnings.simplefilter("ignore", sparrot.AffinityWarning)

@@ -288,6 +288,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "number": (
         "eps", "perplexity", "tol", "bandwidth", "decay", "q", "alpha", "drop", "span", "level",
         "volume", "mass", "t", "lazy", "min_dist", "spread", "learning_rate", "radius",
+        "repulsion_strength", "gamma",
         "max_memory", "p", "value", "laplacian", "scalar_curvature", "omega",
     ),
     "count": (

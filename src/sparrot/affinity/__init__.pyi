@@ -6,6 +6,7 @@ from ._diagnostics import (
     KEEP_LARGEST as KEEP_LARGEST,
     LARGER as LARGER,
     are_complete as are_complete,
+    better_search as better_search,
     in_pieces as in_pieces,
     leave_pieces_to_caller as leave_pieces_to_caller,
     n_large_pieces as n_large_pieces,

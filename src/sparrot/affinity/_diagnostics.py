@@ -7,6 +7,7 @@ within `leave_pieces_to_caller`, so that it is given once.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -33,6 +34,14 @@ _COMPLETE = 0.9  # of the pairs of points in one component
 _MISSED = 0.1  # of the rows
 _MANY = 0.1  # of all points, that a point has for neighbors
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
+_better_search: ContextVar[tuple[str, ...]] = ContextVar(
+    "better_search",
+    default=(
+        "give it more neighbors, as in {neighbors=sparrot.KNeighborsTransformer(n_neighbors=60)}",
+        "take {search='exact'}",
+    ),
+)
+LOG = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -43,6 +52,16 @@ def leave_pieces_to_caller() -> Iterator[None]:
         yield
     finally:
         _left_to_caller.reset(token)
+
+
+@contextmanager
+def better_search(*remedies: str) -> Iterator[None]:
+    """In this thread, these are the remedies for a search that misses pairs; or the usual ones."""
+    token = _better_search.set(remedies or _better_search.get())
+    try:
+        yield
+    finally:
+        _better_search.reset(token)
 
 
 def ways_to_connect(floors: Any = None) -> list[str]:
@@ -239,16 +258,17 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
 
 
 def _missed(affinity: Affinity) -> AffinityWarning | None:
-    """May an approximate search have missed much?"""
+    """May an approximate search have missed much? If it missed little, that is logged."""
     certificate = affinity.certificate
-    if certificate is None or certificate.missed_rows <= _MISSED:
+    if certificate is None or certificate.missed_rows == 0:
         return None
-    return AffinityWarning(
+    warning = AffinityWarning(
         f"the approximate search may have left out pairs of up to {certificate.missed_rows:.0%} of "
         f"the rows, the worst by {certificate.violation:.2g} (eps is {affinity.eps:.2g})",
-        remedy=[
-            "give it more neighbors, as in "
-            "{neighbors=sparrot.KNeighborsTransformer(n_neighbors=60)}",
-            "take {search='exact'}",
-        ],
+        remedy=_better_search.get(),
     )
+    if certificate.missed_rows > _MISSED:
+        return warning
+    if certificate.violation > 0:
+        LOG.info("%s", warning)
+    return None

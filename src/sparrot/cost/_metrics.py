@@ -232,8 +232,17 @@ def distances_between(
     try:
         return np.asarray(pairwise_distances(X, Y, metric=metric, **params or {}), dtype=np.float64)
     except (ValueError, TypeError) as error:
-        known = sorted({*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"})
+        known = sorted(
+            {*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"} - {"nan_euclidean"}
+        )
         unknown = not callable(metric) and metric not in {*known, *dir(scipy_distances)}
+        if params and not unknown:
+            raise InvalidInputError(
+                f"{dict(params)!r} does not suit the metric {metric!r} ({error})",
+                parameter="metric_kwds",
+                value=params,
+                remedy=["leave it out", "take a {metric} that has such arguments"],
+            ) from error
         raise InvalidInputError(
             f"{metric!r} {'is not known' if unknown else f'does not work here ({error})'}",
             parameter="metric",

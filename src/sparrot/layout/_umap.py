@@ -22,7 +22,7 @@ from sparrot.errors import InvalidInputError, load_extra
 from sparrot.layout._tsne import spectral_start
 
 _SMALL = 10_000  # points: up to here umap runs 500 epochs by default, above 200
-_FASTEST = 1e3  # learning rate, far beyond all that are of use
+_STRONGEST = 1e3  # learning rate or repulsion, far beyond all that are of use
 _BOX = 10.0  # half the side of umap's cube of random starts
 _MUCH = 0.01  # of the weight of all edges: more than this must not be left out without a warning
 LOG = logging.getLogger(__name__)
@@ -59,6 +59,9 @@ def umap_layout(
     random_state: int = 0,
     negative_sample_rate: int = 5,
     learning_rate: float = 1.0,
+    repulsion_strength: float = 1.0,
+    a: float | None = None,
+    b: float | None = None,
 ) -> UMAPLayout:
     """Lay out an affinity as UMAP does its own graph.
 
@@ -66,13 +69,15 @@ def umap_layout(
     ----------
     W : symmetric affinity: a `sparrot.Affinity` or a matrix.
     n_components : dimension of the layout.
-    min_dist, spread, negative_sample_rate, learning_rate : as in `umap.UMAP`.
+    min_dist, spread, negative_sample_rate, learning_rate, repulsion_strength : as in `umap.UMAP`.
     n_epochs : None for as many as UMAP itself would run: 500, or 200 for more than 10,000 points.
         UMAP leaves out edges of weight below `max(W) / (n_epochs - 1)`; how many these are is in
         the result, and logged, as a warning if they have more than 1 % of the weight.
     init : where to start: `"spectral"`, the leading eigenvectors of W, `"random"`, or an array of
         shape (n, n_components).
     random_state : seed; the result is the same every time.
+    a, b : of `1 / (1 + a d^(2b))`, the weight of two points at distance d in the layout. By default
+        they follow from `min_dist` and `spread`.
 
     Returns
     -------
@@ -91,14 +96,11 @@ def umap_layout(
     """
     W = csr_array(as_affinity(W))
     n_components = as_count(n_components, "n_components", 10**3)
-    rate = as_positive(learning_rate, "learning_rate", "1.0 is umap's own")
-    if not rate <= _FASTEST:
-        raise InvalidInputError(
-            f"must be at most {_FASTEST:g}, got {rate:g}", parameter="learning_rate", value=rate
-        )
+    rate = _as_strength(learning_rate, "learning_rate")
+    repulsion = _as_strength(repulsion_strength, "repulsion_strength")
     negative_sample_rate = as_count(negative_sample_rate, "negative_sample_rate", 10**6)
     umap = _load_umap()
-    a, b = curve(min_dist, spread)
+    a, b = curve(min_dist, spread, a, b)
     usual = 500 if W.shape[0] <= _SMALL else 200
     epochs = usual if n_epochs is None else as_count(n_epochs, "n_epochs", 10**9)
     edges = _count_edges(W, epochs)
@@ -111,7 +113,7 @@ def umap_layout(
         initial_alpha=rate,
         a=a,
         b=b,
-        gamma=1.0,
+        gamma=repulsion,
         negative_sample_rate=negative_sample_rate,
         n_epochs=epochs,
         init=_start(W, init, n_components, rng),
@@ -125,15 +127,34 @@ def umap_layout(
     return UMAPLayout(np.asarray(embedding, dtype=np.float64), epochs, *edges)
 
 
-def curve(min_dist: float, spread: float) -> tuple[float, float]:
-    """The a and b of `1 / (1 + a d^(2b))`, the weight of two points at distance d in the layout."""
+def curve(
+    min_dist: float, spread: float, a: float | None = None, b: float | None = None
+) -> tuple[float, float]:
+    """The a and b of `1 / (1 + a d^(2b))`, as they are given, or by `min_dist` and `spread`.
+
+    Examples
+    --------
+    >>> curve(0.1, 1.0, 1.5, 0.9)
+    (1.5, 0.9)
+    """
+    if a is not None and b is not None:
+        hint = "leave out {a} and {b} for those of {min_dist} and {spread}"
+        return as_positive(a, "a", hint), as_positive(b, "b", hint)
+    if a is not None or b is not None:
+        given, missing = ("a", "b") if b is None else ("b", "a")
+        raise InvalidInputError(
+            f"is given, and {missing} is not: together they are the curve of the layout",
+            parameter=given,
+            value=a if b is None else b,
+            remedy=["give both", f"leave out {{{given}}}, and set {{min_dist}} and {{spread}}"],
+        )
     min_dist = as_positive(min_dist, "min_dist", "0.1 is umap's own")
     spread = as_positive(spread, "spread", "1.0 is umap's own")
     find = _load_umap().find_ab_params
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            a, b = find(spread, min_dist)
+            found = find(spread, min_dist)
     except (Warning, ArithmeticError, RuntimeError, ValueError) as error:
         raise InvalidInputError(
             f"and spread, {min_dist:.3g} and {spread:.3g}, give no curve ({error})",
@@ -141,7 +162,17 @@ def curve(min_dist: float, spread: float) -> tuple[float, float]:
             value=(min_dist, spread),
             remedy="take {min_dist=0.1} and {spread=1.0}, umap's own",
         ) from error
-    return float(a), float(b)
+    return float(found[0]), float(found[1])
+
+
+def _as_strength(value: Any, name: str) -> float:
+    """How far points move in one step, or away from others."""
+    strength = as_positive(value, name, "1.0 is umap's own")
+    if strength > _STRONGEST:
+        raise InvalidInputError(
+            f"must be at most {_STRONGEST:g}, got {strength:g}", parameter=name, value=value
+        )
+    return strength
 
 
 def _load_umap() -> Any:

@@ -223,25 +223,11 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
     `sc.tl.umap` runs, it computes a PCA of its own, and warns.)
     """
     key = "X_pca" if layer is None else f"X_pca_{layer}"
-    most = min(adata.n_vars, adata.n_obs) - 1
-    wanted = min(SCANPY_WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
     computed: dict[str, dict[str, Any]] = {}
-    if key in adata.obsm:
-        stored = in_memory(adata.obsm[key])
-        _require_columns(stored, key, n_pcs)
-    else:
-        warn(
-            AffinityWarning(
-                f"is not given, {_place(layer)} has {adata.n_vars} columns, and obsm[{key!r}] is "
-                "not there. Falling back to preprocessing with `sc.pp.pca` and default params "
-                f"({wanted} components)",
-                parameter="use_rep",
-                remedy=["run sc.pp.pca first", "take all columns by {use_rep='X'}"],
-            )
-        )
-        computed = _pca(adata, wanted, layer, key)
-        stored = computed["obsm"][key]
-    points = stored[:, :wanted]
+    if key not in adata.obsm:
+        computed = _pca(adata, n_pcs, layer, key)
+    stored = computed["obsm"][key] if computed else in_memory(adata.obsm[key])
+    points = stored[:, : _as_columns(n_pcs, stored, key)]
     LOG.info(
         "the graph is built from %d principal components (obsm[%r]); use_rep='X' (or n_pcs=0) "
         "takes all %d columns, which should be log-normalized but not scaled",
@@ -254,23 +240,37 @@ def _principal_components(adata: Any, n_pcs: int | None, layer: str | None) -> R
     return Representation(points, f"adata.obsm[{key!r}]", params, computed)
 
 
-def _require_columns(stored: Any, key: str, n_pcs: int | None) -> None:
-    """Enough components; those of the user are not replaced, as in scanpy."""
-    if n_pcs is not None and stored.shape[1] < n_pcs:
+def _as_columns(n_pcs: Any, stored: Any, key: str) -> int:
+    """How many of the components to take: all by default; those of the user are not replaced."""
+    there = int(stored.shape[1])
+    count = there if n_pcs is None else as_count(n_pcs, "n_pcs")
+    if count > there:
         raise InvalidInputError(
-            f"must be at most {stored.shape[1]}, the number of principal components in "
-            f"obsm[{key!r}], got {n_pcs}",
+            f"must be at most {there}, the number of principal components in obsm[{key!r}], got "
+            f"{count}",
             parameter="n_pcs",
             value=n_pcs,
             remedy=["run sc.pp.pca with more of them", "delete the stored ones"],
         )
+    return count
 
 
-def _pca(adata: Any, n_comps: int, layer: str | None, key: str) -> dict[str, dict[str, Any]]:
+def _pca(adata: Any, n_pcs: int | None, layer: str | None, key: str) -> dict[str, dict[str, Any]]:
     """`sc.pp.pca` on a copy of the one matrix, so that backed and layered data work as well."""
-    scanpy, anndata = load_extra("scanpy", "scanpy"), load_extra("anndata", "scanpy")
     X = in_memory(_matrix(adata, layer))
     _require_finite(X, adata.var, _place(layer))
+    most = min(X.shape) - 1
+    n_comps = min(SCANPY_WIDE, most) if n_pcs is None else as_count(n_pcs, "n_pcs", most)
+    warn(
+        AffinityWarning(
+            f"is not given, {_place(layer)} has {X.shape[1]} columns, and obsm[{key!r}] is not "
+            "there. Falling back to preprocessing with `sc.pp.pca` and default params "
+            f"({n_comps} components)",
+            parameter="use_rep",
+            remedy=["run sc.pp.pca first", "take all columns by {use_rep='X'}"],
+        )
+    )
+    scanpy, anndata = load_extra("scanpy", "scanpy"), load_extra("anndata", "scanpy")
     shell = anndata.AnnData(X, var=adata.var.copy())
     scanpy.pp.pca(shell, n_comps=n_comps)
     computed = {"obsm": {key: shell.obsm["X_pca"]}}

@@ -19,11 +19,13 @@ from sparrot._validation import (
     as_key,
     as_neighbors,
     as_points,
+    as_public_metric,
     require_transformer,
 )
 from sparrot.affinity import (
     KINDS,
     Affinity,
+    better_search,
     cost_named,
     distance_named,
     is_auto,
@@ -45,6 +47,7 @@ from sparrot.ot import neighbor_graph
 from sparrot.sc._anndata import Representation, as_anndata, as_writable, choose_points
 
 LOG = logging.getLogger(__name__)
+_MANY = 60  # neighbors, among which a search hardly misses any
 _METHODS = ("umap", "gauss", "jaccard")  # of scanpy, which make weights of distances
 
 
@@ -79,11 +82,12 @@ def neighbors(
     ----------
     adata : AnnData, in memory or backed; X may be sparse.
     n_neighbors : effective number of neighbors of every cell, hardly any of which has more: the
-        row-wise graph of `sparrot.qot(X, n_neighbors=15)`. 15 if nothing else is said, or that of a
-        `transformer` which has one, as in scanpy. Also the number of distances (which scanpy's PAGA
-        and ingest read), counting the cell itself, as in scanpy. Where cells are too few for it, it
-        is one more than half of them, as in scanpy, and the log warns. With `perplexity` or `eps`,
-        and for kinds other than QOT, it is for the distances only.
+        row-wise graph of `sparrot.qot(X, n_neighbors=15)`, in which no cell is its own neighbor. 15
+        if nothing else is said, or that of a `transformer` which has one, as in scanpy. Of the
+        distances (which scanpy's PAGA and ingest read) there is one less for each cell, as in
+        scanpy: it is an integer of at least 2. Where cells are too few for it, it is one more than
+        half of them, as in scanpy, and the log warns. With `perplexity` or `eps`, and for kinds
+        other than QOT, it is for the distances only.
     perplexity : instead: mean effective number of neighbors of a cell. Where only `min_neighbors`
         is given, and for kinds other than QOT, it is 30, or half the number of other cells where
         that is less.
@@ -95,28 +99,31 @@ def neighbors(
         otherwise) or `"tsallis"`.
     metric : `"euclidean"` (whose cost is half the squared distance; `"sqeuclidean"`, `"l2"` and
         `"minkowski"` with p = 2 are the same), `"cosine"`, or, with an n x n matrix in memory, any
-        distance of scikit-learn or a function of two points.
+        distance of scikit-learn but `"nan_euclidean"` or a function of two points.
     metric_kwds : further arguments of the metric, such as `{"p": 3}` of `"minkowski"`; needs the
         n x n matrix too.
     distances : an n x n array of distances, instead of points. `metric` is what they are: of
         Euclidean ones the cost is half the square, of all others the distance itself. Of
         which points they are is not known: `params["use_rep"]` is `"X"`, for tools that need one.
-    use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else 50
-        principal components, computed if absent, with a warning; the log (level INFO) says so.
+    use_rep : a key of `obsm`, or `"X"`. By default X if it has at most 50 columns, else the
+        principal components in `obsm["X_pca"]`, all of them; where there are none, 50 are computed
+        (or as many as there can be), with a warning. The log (level INFO) says so.
         Genes themselves should be log-normalized but not scaled.
-    n_pcs : number of principal components; 0 for none. If X has at most 50 columns they are taken
-        as they are, as in scanpy, and a warning is logged.
+    n_pcs : number of principal components, the first of those that are stored; 0 for none. If X
+        has at most 50 columns they are taken as they are, as in scanpy, and a warning is logged.
     layer : use this layer in place of X. Scanpy's `params` cannot name a layer: `sc.tl.ingest`
         would search X.
     transformer : for large data: an object with the interface of
         `sklearn.neighbors.KNeighborsTransformer`, among whose neighbors the plan is sought, as with
         `search="approximate"` (its certificate says what that missed). Its metric must be
-        Euclidean, and it should find about three times `n_neighbors`. `"pynndescent"` for that of
-        `sparrot.qot`, `"sklearn"` or None for an exact search.
+        Euclidean, and it should find about three times `n_neighbors`, which then has to be said as
+        well. The log (level INFO) says if pairs were missed, a warning if many.
+        `"pynndescent"` for that of `sparrot.qot`, `"sklearn"` or None for an exact search.
     knn : True. There is no hard threshold to switch off: `kind="eot"` has weights between all.
     method : another word for `kind`; `params["method"]` says which it was. Those of scanpy make
         weights of distances, and are refused.
-    random_state, rng : nothing here is random: any seed gives the same graph.
+    random_state, rng : nothing here is random: any seed gives the same graph. `params` has it if
+        it is an integer.
     key_added : write under this key, and not as the default graph. `"neighbors"` is the default
         graph, for which scanpy's tools know only the default names.
     copy : return a changed copy, in memory, instead of changing adata.
@@ -180,7 +187,8 @@ def neighbors(
     else:
         chosen, cells = None, _given_distances(distances, n, metric, metric_kwds, place)
     arguments = with_defaults(kind, n, given | {"metric": cells.cost} | options) | options
-    W, nearest = _build_graph(cells, kind, count - 1, arguments)
+    with better_search(*_more_neighbors(transformer, count)):
+        W, nearest = _build_graph(cells, kind, count - 1, arguments)
     is_default = n_neighbors is None if is_scale else is_auto(min_neighbors)
     if is_default and W.min_neighbors is not None:
         LOG.info(
@@ -190,7 +198,8 @@ def neighbors(
         )
     params = {"n_neighbors": count, "method": kind, "metric": cells.metric}
     params |= {"metric_kwds": _recorded(metric_kwds)} if metric_kwds else {}
-    params |= {"random_state": int(random_state) if isinstance(random_state, Integral) else 0}
+    seed = random_state if rng is None else rng
+    params |= {"random_state": int(seed)} if isinstance(seed, Integral) else {}
     params |= {name: arguments[name] for name in ("perplexity", "eps") if name in arguments}
     if W.min_neighbors is not None and np.ptp(W.min_neighbors) == 0:
         params["min_neighbors"] = float(W.min_neighbors[0])
@@ -295,9 +304,28 @@ def _as_search(transformer: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             f"has the metric {metric!r}, and an approximate search is for Euclidean distances",
             parameter="transformer",
             value=transformer,
-            remedy="give {metric} and no {transformer}: the search is then exact",
+            remedy=[
+                "pass a Euclidean {transformer} with {metric='cosine'}: it searches unit vectors"
+                if metric == "cosine"
+                else "",
+                "give {metric} and no {transformer}: the search is then exact",
+            ],
         )
     return {"search": "approximate", "neighbors": transformer}
+
+
+def _more_neighbors(transformer: Any, count: int) -> list[str]:
+    """What helps where a transformer finds too few neighbors; nothing to say where there is none.
+
+    By itself, a transformer of more neighbors would be a graph of more neighbors.
+    """
+    if transformer is None:
+        return []
+    more = f"sparrot.KNeighborsTransformer(n_neighbors={max(_MANY, 4 * count)})"
+    return [
+        f"give it more neighbors, as in {{transformer={more}}}, {{n_neighbors={count}}}",
+        "leave out {transformer}",
+    ]
 
 
 def _parameters(transformer: Any) -> dict[str, Any]:
@@ -353,20 +381,26 @@ def _recorded(metric_kwds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_count(n_neighbors: Any, n: int, is_scale: bool) -> int:
-    """How many neighbors to take of n cells, as an integer that counts the cell itself.
+    """How many neighbors to take of n cells: one more than there are distances of each.
 
     Where there are fewer, half of the cells and one more are taken, as in scanpy; the default is
     at most that where it is the scale, or the graph of few cells would be all but complete.
     """
+    if n < 2:
+        raise InvalidInputError(
+            f"needs at least 2 cells, got {n}: a graph is between cells",
+            parameter="adata",
+            value=n,
+        )
     if n_neighbors is not None:
-        as_neighbors(n_neighbors, "n_neighbors")
-        if not isinstance(n_neighbors, Integral) or n_neighbors < 2:
+        number = as_neighbors(n_neighbors, "n_neighbors", least=2)
+        if not isinstance(n_neighbors, Integral):
+            near = int(number) if number.is_integer() else SCANPY_NEIGHBORS
             raise InvalidInputError(
-                "must be an integer of at least 2, as it counts the cell itself, got "
-                f"{n_neighbors}",
+                f"must be an integer, as it also says how many distances are kept, got {number}",
                 parameter="n_neighbors",
                 value=n_neighbors,
-                remedy=f"{SCANPY_NEIGHBORS} is a good start",
+                remedy=f"pass {{n_neighbors={near}}}",
             )
     count = SCANPY_NEIGHBORS if n_neighbors is None else int(n_neighbors)
     half = 1 + n // 2
@@ -407,6 +441,8 @@ def _cells(
             value=metric,
             remedy="pass an n x n array by {distances}",
         )
+    if isinstance(metric, str):
+        as_public_metric(metric)
     chosen = choose_points(adata, **place)
     points = as_points(as_array(chosen.points, chosen.place))
     if isinstance(metric, str) and not metric_kwds:

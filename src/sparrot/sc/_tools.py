@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparrot._validation import as_choice, as_count, as_seed
+from sparrot._validation import as_choice, as_count, as_positive, as_seed
 from sparrot.io import get_connectivities, get_floors
 from sparrot.layout import umap_layout
 from sparrot.layout._tsne import tsne_layout
@@ -34,6 +34,8 @@ def diffmap(
     *,
     neighbors_key: str | None = None,
     components: str = "warn",
+    random_state: Any = 0,
+    rng: Any = None,
     copy: bool = False,
 ) -> Any:
     """The diffusion map of the graph, in place of `sc.tl.diffmap`.
@@ -54,6 +56,8 @@ def diffmap(
         warning; "each" does the same silently; "largest" maps the largest connected component as if
         it were alone, the other cells get NaN, and a warning says how many these are; "error"
         refuses.
+    random_state, rng : as in `sc.tl.diffmap`, but nothing depends on them: start and signs of the
+        eigenvectors are fixed.
     copy : return a changed copy.
 
     Returns
@@ -105,7 +109,7 @@ def tsne(
     *,
     neighbors_key: str | None = None,
     key_added: str | None = None,
-    random_state: int = 0,
+    random_state: Any = 0,
     copy: bool = False,
     **options: Any,
 ) -> Any:
@@ -118,7 +122,7 @@ def tsne(
     n_components : 2 or 1.
     neighbors_key : the `key_added` of `neighbors`.
     key_added : write under this key instead of `X_tsne` and `tsne`.
-    random_state : seed, an integer: it is stored.
+    random_state : seed, or a generator of NumPy (None for a new one), which draws it: it is stored.
     copy : return a changed copy.
     **options : passed on to `openTSNE.TSNE`: `n_iter`, `exaggeration`, `n_jobs`, ... It starts from
         the leading eigenvectors of the graph unless `initialization` is given.
@@ -137,8 +141,8 @@ def tsne(
     >>> adata.obsm["X_tsne"].shape
     (100, 2)
     """
-    seed = as_seed(random_state)
     adata = as_writable(adata, copy)
+    seed = _drawn_seed(random_state)
     W = get_connectivities(adata, neighbors_key)
     embedding = tsne_layout(W, n_components, random_state=seed, **options)
     params = {"method": "openTSNE", "random_state": seed, "use_graph": True}
@@ -154,11 +158,16 @@ def umap(
     spread: float = 1.0,
     maxiter: int | None = None,
     alpha: float = 1.0,
+    gamma: float = 1.0,
     negative_sample_rate: int = 5,
     init_pos: Any = "spectral",
+    random_state: Any = 0,
+    rng: Any = None,
+    a: float | None = None,
+    b: float | None = None,
+    method: str = "umap",
     neighbors_key: str | None = None,
     key_added: str | None = None,
-    random_state: int = 0,
     copy: bool = False,
 ) -> Any:
     """The UMAP layout of the graph, in place of `sc.tl.umap`, by `sparrot.umap_layout`.
@@ -170,14 +179,17 @@ def umap(
     ----------
     adata : AnnData with a graph, of sparrot or scanpy, whole or cut into whole components, as for
         `diffmap`.
-    n_components, min_dist, spread, alpha, negative_sample_rate : as in `sc.tl.umap`.
+    n_components, min_dist, spread, alpha, gamma, negative_sample_rate : as in `sc.tl.umap`.
     maxiter : number of epochs; None for as many as `sc.tl.umap` runs. Edges that are left out are
         logged (see `sparrot.umap_layout`).
     init_pos : `"spectral"` for the leading eigenvectors of the graph, `"random"`, a key of `obsm`,
         an array, or `"paga"` for cells around their groups where `sc.pl.paga` has put these.
     neighbors_key : the `key_added` of `neighbors`.
     key_added : write under this key instead of `X_umap` and `umap`.
-    random_state : seed, an integer: it is stored unless it is 0.
+    a, b : the curve of UMAP, both of them; by default it follows from `min_dist` and `spread`.
+    method : "umap"; scanpy's other one, "rapids", is refused.
+    random_state, rng : seed, or a generator of NumPy (a `random_state` of None for a new one),
+        which draws it; `rng` if it is given. The seed is stored unless it is 0.
     copy : return a changed copy.
 
     Returns
@@ -197,23 +209,36 @@ def umap(
     >>> adata.obsm["X_umap"].shape  # doctest: +SKIP
     (100, 2)
     """
-    seed = as_seed(random_state)
     adata = as_writable(adata, copy)
+    as_choice(method, "method", ("umap",))
+    seed = _drawn_seed(random_state if rng is None else rng)
+    a, b = curve(min_dist, spread, a, b)
     layout = umap_layout(
         get_connectivities(adata, neighbors_key),
         n_components,
-        min_dist=min_dist,
-        spread=spread,
+        a=a,
+        b=b,
         n_epochs=maxiter,
         init=get_start(adata, init_pos, seed),
         random_state=seed,
         negative_sample_rate=negative_sample_rate,
-        learning_rate=alpha,
+        learning_rate=as_positive(alpha, "alpha", "1.0 is scanpy's own"),
+        repulsion_strength=as_positive(gamma, "gamma", "1.0 is scanpy's own"),
     )
-    a, b = curve(min_dist, spread)
     params = {"a": a, "b": b} | ({"random_state": seed} if seed else {})
     put_layout(adata, "umap", key_added, layout.embedding.astype("float32"), params)
     return adata if copy else None
+
+
+def _drawn_seed(random_state: Any) -> int:
+    """A seed that files can hold, of whatever scikit-learn takes for one."""
+    if random_state is None:
+        random_state = np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.int64))
+    return as_seed(random_state)
 
 
 def _log_slow(spectrum: Spectrum) -> None:

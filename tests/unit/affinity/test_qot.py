@@ -126,7 +126,11 @@ def test_check_sees_a_wrong_entry_and_a_missing_one():
         ({"solver": "simplex"}, "solver must be one of auto, newton"),
         ({"metric": "precomputed"}, "X must be a square matrix"),
         ({"X": [[0, 1.0], [2, 0]], "metric": "precomputed"}, "symmetric.*\\(0, 1\\)"),
-        ({"metric": "no-such"}, "metric 'no-such' is not known"),
+        ({"metric": "no-such"}, "metric 'no-such' is not known; (?!.*nan_euclidean)"),
+        (
+            {"X": [[1.0, np.nan], [0, 1]], "metric": "nan_euclidean"},
+            "^metric is 'nan_euclidean', .*; impute .*sparrot.KNeighborsTransformer",
+        ),
         ({"potential": np.zeros(3)}, "potential must be 31 finite numbers"),
         ({"n_jobs": 0}, "n_jobs must be a nonzero integer"),
     ],

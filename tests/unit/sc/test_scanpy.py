@@ -212,6 +212,25 @@ def test_principal_components_of_the_user_are_not_replaced():
     assert (adata.obsp["connectivities"] != W).nnz == 0
 
 
+@pytest.mark.parametrize(("n", "n_pcs"), [(200, None), (40, None), (40, 60)])
+def test_the_principal_components_that_are_stored_are_those_that_scanpy_takes(n, n_pcs):
+    ours = cloud(n, 120)
+    ours.obsm["X_pca"] = np.random.default_rng(1).standard_normal((n, 100))
+    theirs = ours.copy()
+    sparrot.sc.neighbors(ours, 10, n_pcs)
+    sc.pp.neighbors(theirs, 10, n_pcs, method="gauss")
+    D, E = (np.sort(a.obsp["distances"].data.reshape(n, 9)) for a in (ours, theirs))
+    assert pytest.approx(E, rel=1e-5) == D
+    assert ours.uns["neighbors"]["params"]["n_pcs"] == (n_pcs or 100)
+
+
+def test_cells_without_a_matrix_are_told_before_anything_is_computed():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InvalidInputError, match=r"^adata\.X is None; take"):
+            sparrot.sc.neighbors(anndata.AnnData(shape=(50, 100)))
+
+
 @pytest.mark.parametrize(
     "options", [{"perplexity": 1000}, {"max_iter": 1}, {"kind": "knn"}, {"metric": "nearness"}]
 )
@@ -222,7 +241,7 @@ def test_what_fails_leaves_no_trace(options):
     assert not [*adata.obsm, *adata.varm, *adata.obsp, *adata.uns, *adata.obs]
 
 
-@pytest.mark.parametrize("wrong", [1, 0, -3, True, "15", 7.5, [15], np.full(120, 15), np.nan])
+@pytest.mark.parametrize("wrong", [1, 0, -3, True, "15", [15], np.full(120, 15), np.nan])
 def test_what_is_no_number_of_neighbors_is_refused_before_anything_is_solved(monkeypatch, wrong):
     monkeypatch.setattr(_neighbors, "choose_points", lambda *_: pytest.fail("started"))
     with pytest.raises(InvalidInputError, match=r"n_neighbors must be .* of at least") as caught:
@@ -231,6 +250,20 @@ def test_what_is_no_number_of_neighbors_is_refused_before_anything_is_solved(mon
     assert caught.value.value is wrong
     for_each = "for a number of each point take min_neighbors and a small eps"
     assert caught.value.remedy == (for_each if np.ndim(wrong) else "15 is a good start")
+
+
+@pytest.mark.parametrize(("wrong", "near"), [(7.5, 15), (20.0, 20), (np.inf, 15)])
+def test_a_number_of_neighbors_is_an_integer(wrong, near):
+    message = rf"n_neighbors must be an integer, .* got {wrong}; pass n_neighbors={near}$"
+    with pytest.raises(InvalidInputError, match=message):
+        sparrot.sc.neighbors(cloud(), wrong)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_graph_needs_two_cells(pbmc, n, caplog):
+    with pytest.raises(InvalidInputError, match=rf"^adata needs at least 2 cells, got {n}:"):
+        sparrot.sc.neighbors(pbmc[:n].copy())
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 20, 40, 60])
@@ -555,11 +588,56 @@ def test_a_layout_starts_around_the_groups_of_paga(done, monkeypatch):
     assert np.array_equal(adata.obsm["X_umap"], start.astype(np.float32))
 
 
-def test_every_argument_of_scanpy_is_taken():
-    known = inspect.signature(sparrot.sc.neighbors).parameters
-    newest = ("distances", "rng")  # of scanpy 1.12
-    assert not {*inspect.signature(sc.pp.neighbors).parameters, *newest} - set(known)
-    assert list(known)[:3] == ["adata", "n_neighbors", "n_pcs"]  # which have a place
+@pytest.mark.parametrize(
+    ("ours", "theirs", "newest", "in_place"),
+    [
+        (
+            sparrot.sc.neighbors,
+            sc.pp.neighbors,
+            ("distances", "rng"),
+            ["adata", "n_neighbors", "n_pcs"],
+        ),
+        (sparrot.sc.umap, sc.tl.umap, ("rng",), ["adata"]),
+        (sparrot.sc.diffmap, sc.tl.diffmap, ("rng",), ["adata", "n_comps"]),
+    ],
+)
+def test_every_argument_of_scanpy_is_taken(ours, theirs, newest, in_place):
+    known = inspect.signature(ours).parameters
+    assert not {*inspect.signature(theirs).parameters, *newest} - set(known)  # of scanpy 1.12
+    assert list(known)[: len(in_place)] == in_place
+
+
+def test_the_defaults_of_a_layout_are_those_of_scanpy():
+    ours, theirs = (inspect.signature(f).parameters for f in (sparrot.sc.umap, sc.tl.umap))
+    differ = {name for name in theirs if ours[name].default != theirs[name].default}
+    assert differ <= {"neighbors_key"}  # None is scanpy's other word for the default graph
+
+
+def test_a_diffusion_map_does_not_depend_on_a_seed(done):
+    one = sparrot.sc.diffmap(done, 4, random_state=0, copy=True)
+    other = sparrot.sc.diffmap(done, 4, random_state=np.random.RandomState(5), rng=7, copy=True)
+    assert np.array_equal(one.obsm["X_diffmap"], other.obsm["X_diffmap"])
+
+
+def test_a_layout_takes_what_that_of_scanpy_takes(done, monkeypatch):
+    taken = {}
+
+    def layout(W, n_components, **arguments):
+        taken.update(arguments)
+        return UMAPLayout(np.zeros((W.shape[0], n_components)), 0, 0, 0, 0.0)
+
+    monkeypatch.setattr(_tools, "umap_layout", layout)
+    adata = sparrot.sc.umap(done, gamma=2.0, a=1.5, b=0.9, method="umap", rng=3, copy=True)
+    expected = {"repulsion_strength": 2.0, "a": 1.5, "b": 0.9, "random_state": 3}
+    assert expected.items() <= taken.items()
+    assert adata.uns["umap"]["params"] == {"a": 1.5, "b": 0.9, "random_state": 3}
+    with pytest.raises(InvalidInputError, match=r"method must be .*umap, got 'rapids'"):
+        sparrot.sc.umap(done, method="rapids")
+    for name in ("alpha", "gamma"):
+        with pytest.raises(InvalidInputError, match=f"^{name} must be positive and finite, got -1"):
+            sparrot.sc.umap(done, **{name: -1})
+    with pytest.raises(InvalidInputError, match=r"^a is given, and b is not.* give both, or leave"):
+        sparrot.sc.umap(done, a=1.5)
 
 
 def test_arguments_that_change_nothing_change_nothing():
@@ -568,7 +646,12 @@ def test_arguments_that_change_nothing_change_nothing():
     same = {"random_state": 7, "knn": True, "method": "qot", "transformer": "sklearn"}
     sparrot.sc.neighbors(b, 10, 0, metric_kwds={}, rng=np.random.default_rng(1), **same)
     assert (a.obsp["connectivities"] != b.obsp["connectivities"]).nnz == 0
-    assert b.uns["neighbors"]["params"] == a.uns["neighbors"]["params"] | {"random_state": 7}
+    params = a.uns["neighbors"]["params"]
+    assert params.pop("random_state") == 0
+    assert b.uns["neighbors"]["params"] == params  # a generator is nothing for a file
+    for seed in ({"random_state": 7}, {"rng": np.int64(7)}):
+        sparrot.sc.neighbors(b, 10, **seed)
+        assert b.uns["neighbors"]["params"] == params | {"random_state": 7}
     sparrot.sc.neighbors(b, 10, method="eot")
     assert b.uns["neighbors"]["params"]["method"] == "eot"
 
@@ -615,6 +698,31 @@ def test_a_transformer_is_an_approximate_search():
     assert not sparrot.sc.affinity(ours).certificate.exact
     sparrot.sc.neighbors(ours, transformer=sparrot.KNeighborsTransformer(n_neighbors=12))
     assert ours.uns["neighbors"]["params"]["n_neighbors"] == 12
+
+
+def test_the_remedies_for_a_poor_transformer_are_taken_and_keep_the_number_of_neighbors(caplog):
+    adata = cloud(400)
+    poor = sparrot.KNeighborsTransformer(n_neighbors=3)
+    with pytest.warns(AffinityWarning, match="may have left out pairs") as caught:
+        sparrot.sc.neighbors(adata, transformer=poor)
+    more = "transformer=sparrot.KNeighborsTransformer(n_neighbors=60), n_neighbors=3"
+    assert str(caught[0].message).endswith(
+        f"; give it more neighbors, as in {more}, or leave out transformer"
+    )
+    eval(f"sparrot.sc.neighbors(adata, {more})")
+    assert adata.uns["neighbors"]["params"]["min_neighbors"] == 3
+    with pytest.warns(AffinityWarning, match=r"neighbors=.*n_neighbors=60\), or take search='exa"):
+        sparrot.sc.neighbors(adata, 3, search="approximate", neighbors=poor)
+
+
+def test_the_log_tells_of_few_pairs_that_a_transformer_missed(pbmc, caplog):
+    with caplog.at_level(logging.INFO):
+        sparrot.sc.neighbors(bare(pbmc), 15, transformer=KNeighborsTransformer(n_neighbors=15))
+    assert "left out pairs of up to 4% of the rows" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        sparrot.sc.neighbors(bare(pbmc), 15)
+    assert "left out" not in caplog.text
 
 
 def test_a_transformer_need_not_tell_its_parameters():
@@ -712,13 +820,20 @@ def test_a_graph_that_was_replaced_is_told():
             "transformer has the metric 'manhattan'.* give metric and no transformer",
         ),
         ({"transformer": KNeighborsTransformer(p=1)}, "transformer has the metric 'minkowski'"),
+        (
+            {"transformer": KNeighborsTransformer(metric="cosine")},
+            "'cosine', .*; pass a Euclidean transformer with metric='cosine'",
+        ),
         ({"transformer": "sklearn", "search": "approximate"}, "one of transformer and search"),
         (
             {"transformer": "pynndescent", "neighbors": KNeighborsTransformer()},
             "give one of transformer and neighbors",
         ),
         ({"metric_kwds": {"squared": True}}, "metric_kwds has 'squared'.* leave it out"),
-        ({"metric": "minkowski", "metric_kwds": {"r": 1}}, "'minkowski' does not work here"),
+        ({"metric": "minkowski", "metric_kwds": {"r": 1}}, "^metric_kwds {'r': 1} does not suit"),
+        ({"metric_kwds": {"p": 3}}, "^metric_kwds {'p': 3} does not suit the metric 'euclidean'"),
+        ({"metric": "nearness", "metric_kwds": {"p": 3}}, "^metric 'nearness' is not known"),
+        ({"metric": "nan_euclidean"}, "^metric is 'nan_euclidean', .*; impute missing entries"),
         ({"distances": np.eye(3)}, "distances must be a dense 120 x 120 array"),
         ({"distances": sp.eye(120)}, "distances must be a dense 120 x 120 .* transformer"),
         ({"distances": np.eye(120), "use_rep": "X"}, "use_rep is about points"),
@@ -829,12 +944,23 @@ def test_what_is_backed_is_copied_into_memory_and_its_views_are_refused(tmp_path
 def test_a_layout_has_a_seed_that_files_can_hold(tmp_path):
     adata = cloud()
     sparrot.sc.neighbors(adata)
-    for seed in (None, np.random.RandomState(0), 0.5, True):
+    for seed in (0.5, True, "3"):
         with pytest.raises(InvalidInputError, match="random_state must be an integer"):
             sparrot.sc.tsne(adata, random_state=seed)
-    sparrot.sc.tsne(adata, random_state=np.int64(3), n_iter=5, early_exaggeration_iter=5)
+    short = {"n_iter": 5, "early_exaggeration_iter": 5}
+    sparrot.sc.tsne(adata, random_state=np.int64(3), **short)
     adata.write_h5ad(tmp_path / "a.h5ad")
     assert anndata.read_h5ad(tmp_path / "a.h5ad").uns["tsne"]["params"]["random_state"] == 3
+    for make in (np.random.RandomState, np.random.default_rng):
+        drawn = []
+        for seed in (0, 0, 1):
+            sparrot.sc.tsne(adata, random_state=make(seed), **short)
+            drawn.append(adata.uns["tsne"]["params"]["random_state"])
+        assert drawn[0] == drawn[1] != drawn[2]
+    sparrot.sc.tsne(adata, random_state=None, **short)
+    drawn = adata.uns["tsne"]["params"]["random_state"]
+    again = sparrot.sc.tsne(adata, random_state=drawn, copy=True, **short)
+    assert np.array_equal(adata.obsm["X_tsne"], again.obsm["X_tsne"])
 
 
 class Counted(KNeighborsTransformer):
