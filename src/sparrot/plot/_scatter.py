@@ -240,7 +240,7 @@ def _layout(Y: Any) -> FloatArray:
     Y = getattr(Y, "embedding_", Y)
     placed = np.ones(np.shape(Y)[:1], dtype=bool)
     if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind == "f":
-        placed = ~np.isnan(Y).all(axis=1)
+        placed &= ~np.isnan(Y).all(axis=1)
     known = as_array(Y if placed.all() else Y[placed], "Y")
     if not len(known) or known.shape[1] < 2:
         raise InvalidInputError(
