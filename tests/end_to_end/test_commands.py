@@ -762,6 +762,12 @@ def test_a_changed_graph_has_no_claim_that_could_hold(points, tmp_path, capsys):
             2,
             "take --neighbors 5 alone, or lower --min-neighbors, or take --perplexity ",
         ),
+        (
+            ["info", "points.npy", "--check", "points.npy"],
+            2,
+            "FILE points.npy is no stored affinity, and --check takes the points of one; name what "
+            "`sparrot affinity -o` wrote, which ends in .npz or .h5ad\n",
+        ),
         (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
         (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
         (
@@ -799,6 +805,42 @@ def test_what_the_points_cannot_give_is_known_before_the_work(
     monkeypatch.delattr("sparrot.cli._input.make_affinity")
     assert main([arguments[0], str(points), *arguments[1:]]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "n", "complaint"),
+    [
+        ("embed", 3, "3 points are too few for 2 coordinates; give at least 4 points, or take --c"),
+        ("embed", 2, "2 points are too few for 2 coordinates; give at least 4 points\n"),
+        (
+            "embed --components 1",
+            2,
+            "2 points are too few for 1 coordinate; give at least 3 points",
+        ),
+        ("tsne", 2, "2 points are too few for 2 coordinates; give at least 4 points\n"),
+        ("path", 2, "FILE must have at least 4 points, got 2; give more points\n"),
+        ("report", 2, "FILE must have at least 4 points, got 2; give more points\n"),
+    ],
+)
+def test_few_points_are_blamed_on_no_option(command, n, complaint, tmp_path, capsys):
+    np.save(tmp_path / "few.npy", X[:n])
+    name, *options = command.split()
+    assert main([name, str(tmp_path / "few.npy"), *options]) == 2
+    assert capsys.readouterr().err.startswith(f"sparrot: {complaint}")
+
+
+@pytest.mark.parametrize("command", ["affinity", "path"])
+@pytest.mark.parametrize(
+    ("metric", "cost"),
+    [
+        ("sqeuclidean", "qot, eps"),
+        ("euclidean", "qot, cost euclidean (the distance, by default half its square), eps"),
+        ("cosine", "qot, cost cosine, eps"),
+    ],
+)
+def test_the_summary_names_a_cost_that_is_not_the_default(command, metric, cost, points, capsys):
+    assert main([command, str(points), "--metric", metric]) == 0
+    assert f"\naffinity    {cost} = 1 x mean cost\n" in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):
