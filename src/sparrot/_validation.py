@@ -595,6 +595,28 @@ def as_count(value: Any, name: str, most: int | None = None) -> int:
     return int(value)
 
 
+def as_coordinates(value: Any, n: int) -> int:
+    """How many coordinates n points get by eigenvectors: at most n - 2.
+
+    Examples
+    --------
+    >>> as_coordinates(2, 4)
+    2
+    >>> as_coordinates(2, 3)
+    Traceback (most recent call last):
+    sparrot.errors.InvalidInputError: 3 points are too few for 2 coordinates; give at least 4 \
+points, or take n_components=1
+    """
+    count = as_count(value, "n_components", None if n < 4 else n - 2)
+    if count > n - 2:
+        raise InvalidInputError(
+            f"{counted(n, 'point is', 'points are')} too few for {counted(count, 'coordinate')}",
+            value=n,
+            remedy=[f"give at least {count + 2} points", "take {n_components=1}" * (n == 3)],
+        )
+    return count
+
+
 def as_indices(indices: Any, n: int, name: str) -> IntArray:
     """Indices of points, counted from zero, as an array; one index is an array of one."""
     given = np.atleast_1d(np.asarray(indices))

@@ -7,14 +7,15 @@ error in its own names by `worded`: no program has to parse a sentence.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from string import Formatter
 from typing import Any
 
 Spell = Callable[[str, str], str | None]
+_BRACES = re.compile(r"\{\{|\}\}|\{((?:[^{}]|\{\{|\}\})*)\}")
 
 
 def spell_python(name: str, value: str) -> str:
@@ -35,6 +36,8 @@ def literal(text: object) -> str:
     --------
     >>> Worded("is no matrix", remedy=f"pass {literal('a{b}')}").remedy
     'pass a{b}'
+    >>> Worded("has no labels", remedy=f"give {{label={literal(repr('a{b}: c!'))}}}").remedy
+    "give label='a{b}: c!'"
     """
     return str(text).replace("{", "{{").replace("}", "}}")
 
@@ -114,16 +117,18 @@ class Worded(Exception):  # noqa: N818
 
 def _filled(remedy: str, spell: Spell) -> str | None:
     """The remedy with its arguments spelled; None if one of them cannot be."""
-    filled = ""
-    for text, argument, _, _ in Formatter().parse(remedy):
-        filled += text
-        if argument is not None:
-            name, _, value = argument.partition("=")
-            spelled = spell(name, value)
-            if spelled is None:
-                return None
-            filled += spelled
-    return filled
+    filled, end = "", 0
+    for found in _BRACES.finditer(remedy):
+        filled, end = filled + remedy[end : found.start()], found.end()
+        if found[1] is None:
+            filled += found[0][0]
+            continue
+        name, _, value = found[1].replace("{{", "{").replace("}}", "}").partition("=")
+        spelled = spell(name, value)
+        if spelled is None:
+            return None
+        filled += spelled
+    return filled + remedy[end:]
 
 
 class SparrotError(Worded):

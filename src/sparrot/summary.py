@@ -197,7 +197,10 @@ def _counts(n_eigenvalues: Any, n_components: Any, n: int) -> tuple[int, int]:
     """The numbers of eigenvalues and coordinates, no more than n points can have."""
     if n < _FEWEST:
         raise InvalidInputError(
-            f"must have at least {_FEWEST} points, got {n}", parameter="X", value=n
+            f"must have at least {_FEWEST} points, got {n}",
+            parameter="X",
+            value=n,
+            remedy="give more points",
         )
     k = as_count(n_eigenvalues, "n_eigenvalues", 1000)
     d = as_count(n_components, "n_components", 999)

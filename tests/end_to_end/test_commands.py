@@ -265,16 +265,47 @@ def test_pieces_that_lie_upon_each_other_have_colors(tmp_path, capsys, monkeypat
     np.save(source, np.concatenate([X[:30], X[:20] + 1e4]))
     keep = lambda ax, path: (drawn.append(ax), path.write_text(""))  # noqa: E731
     monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
-    own = "every piece has coordinates of its own"
+    own, first = "every piece has coordinates of its own", "largest of 2 pieces: 30 of 50 points"
     for pieces in ("each", "largest"):
         figure = tmp_path / "a.png"
         assert main(["embed", str(source), "--pieces", pieces, "--plot", str(figure)]) == 0
         assert (own in capsys.readouterr().out) == (pieces == "each")
-    assert [ax.get_title() for ax in drawn] == [own, ""]
+    assert [ax.get_title() for ax in drawn] == [own, first]
     each, largest = (ax.get_legend() for ax in drawn)
     assert each.get_title().get_text() == "piece"
     assert [text.get_text() for text in each.get_texts()] == ["1", "2"]
     assert largest is None
+
+
+@pytest.mark.parametrize("label", ["kind", "height"])
+def test_a_label_has_one_color_whichever_pieces_are_mapped(label, tmp_path, capsys, monkeypatch):
+    source, drawn = tmp_path / "pieces.csv", []
+    rows = np.concatenate([X[:20] + 1e4, X[:30]]).tolist()
+    kinds = ["a"] * 20 + ["b", "c"] * 15
+    lines = [",".join(map(str, [*row, kinds[k], k / 2])) for k, row in enumerate(rows)]
+    source.write_text("\n".join(["v,w,x,y,z,kind,height", *lines]))
+    keep = lambda ax, path: (drawn.append(ax), path.write_text(""))  # noqa: E731
+    monkeypatch.setattr("sparrot.cli._output._save_figure", keep)
+    for pieces in ("each", "largest"):
+        asked = ("embed", source, "--without", "kind", "--label", label, "--pieces", pieces)
+        told(capsys, *asked, "--plot", tmp_path / "a.png")
+        drawn[-1].figure.draw_without_rendering()
+    each, largest = (ax.collections[0].get_facecolors() for ax in drawn)
+    assert np.array_equal(each[20:], largest[-30:])
+    if label == "kind":
+        assert [text.get_text() for text in drawn[1].get_legend().get_texts()] == ["a", "b", "c"]
+
+
+def test_clusters_say_how_many_were_chosen_and_that_the_graph_is_in_pieces(tmp_path, capsys):
+    source = tmp_path / "pieces.npy"
+    np.save(source, np.concatenate([X[:20] + 1e4, X[:30]]))
+    assert main(["cluster", str(source)]) == 0
+    out, err = capsys.readouterr()
+    assert "clusters    2 (chosen by the largest eigengap; --clusters K for another), of " in out
+    assert "components  2, of 30, 20 points; every cluster is within one of them" in out
+    assert err == ""  # pieces are no fault for clusters
+    assert main(["cluster", str(source), "--clusters", "2"]) == 0
+    assert "clusters    2, of " in capsys.readouterr().out
 
 
 def test_labels_color_figures_and_are_no_part_of_the_points(tmp_path, capsys, monkeypatch):
@@ -731,6 +762,12 @@ def test_a_changed_graph_has_no_claim_that_could_hold(points, tmp_path, capsys):
             2,
             "take --neighbors 5 alone, or lower --min-neighbors, or take --perplexity ",
         ),
+        (
+            ["info", "points.npy", "--check", "points.npy"],
+            2,
+            "FILE points.npy is no stored affinity, and --check takes the points of one; name what "
+            "`sparrot affinity -o` wrote, which ends in .npz or .h5ad\n",
+        ),
         (["affinity", "points.npy", "--array", "X"], 2, "--array is for .npz and .h5ad files"),
         (["path", "points.npy", "--steps", "0"], 2, "--steps must be an integer"),
         (
@@ -768,6 +805,42 @@ def test_what_the_points_cannot_give_is_known_before_the_work(
     monkeypatch.delattr("sparrot.cli._input.make_affinity")
     assert main([arguments[0], str(points), *arguments[1:]]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "n", "complaint"),
+    [
+        ("embed", 3, "3 points are too few for 2 coordinates; give at least 4 points, or take --c"),
+        ("embed", 2, "2 points are too few for 2 coordinates; give at least 4 points\n"),
+        (
+            "embed --components 1",
+            2,
+            "2 points are too few for 1 coordinate; give at least 3 points",
+        ),
+        ("tsne", 2, "2 points are too few for 2 coordinates; give at least 4 points\n"),
+        ("path", 2, "FILE must have at least 4 points, got 2; give more points\n"),
+        ("report", 2, "FILE must have at least 4 points, got 2; give more points\n"),
+    ],
+)
+def test_few_points_are_blamed_on_no_option(command, n, complaint, tmp_path, capsys):
+    np.save(tmp_path / "few.npy", X[:n])
+    name, *options = command.split()
+    assert main([name, str(tmp_path / "few.npy"), *options]) == 2
+    assert capsys.readouterr().err.startswith(f"sparrot: {complaint}")
+
+
+@pytest.mark.parametrize("command", ["affinity", "path"])
+@pytest.mark.parametrize(
+    ("metric", "cost"),
+    [
+        ("sqeuclidean", "qot, eps"),
+        ("euclidean", "qot, cost euclidean (the distance, by default half its square), eps"),
+        ("cosine", "qot, cost cosine, eps"),
+    ],
+)
+def test_the_summary_names_a_cost_that_is_not_the_default(command, metric, cost, points, capsys):
+    assert main([command, str(points), "--metric", metric]) == 0
+    assert f"\naffinity    {cost} = 1 x mean cost\n" in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path, capsys):

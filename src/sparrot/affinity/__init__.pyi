@@ -1,18 +1,16 @@
 """The names of this room; `__init__.py` loads each on first use."""
 
 from ._diagnostics import (
-    COMPLETE as COMPLETE,
     EACH_PIECE as EACH_PIECE,
     KEEP_LARGEST as KEEP_LARGEST,
     LARGER as LARGER,
-    are_complete as are_complete,
     better_search as better_search,
+    complete_pieces as complete_pieces,
     in_pieces as in_pieces,
     leave_pieces_to_caller as leave_pieces_to_caller,
     n_large_pieces as n_large_pieces,
     signs_of_poor_choice as signs_of_poor_choice,
     small_size as small_size,
-    way_to_thin as way_to_thin,
     ways_to_connect as ways_to_connect,
 )
 from ._estimator import (

@@ -25,12 +25,13 @@ from sparrot.ot import MIN_NEIGHBORS, is_connected
 
 KEEP_LARGEST = "keep the largest piece alone by {components='largest'}"
 LARGER = "take a larger {perplexity}"
-COMPLETE = "the pieces are nearly complete graphs, in which spectral methods find no shape"
+_SHAPELESS = "the pieces are nearly complete graphs, in which spectral methods find no shape"
 EACH_PIECE = "take every piece by itself by {components='each'}"
 _SMALL_SHARE = 0.01  # of the points
 _SMALL_SHARE_OF_FEW = 0.05  # of the points, if there are few
 _PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _COMPLETE = 0.9  # of the pairs of points in one component
+_EQUAL = 1e-6  # relative difference of weights, well above the errors of solvers
 _MISSED = 0.1  # of the rows
 _MANY = 0.1  # of all points, that a point has for neighbors
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
@@ -111,43 +112,54 @@ def n_large_pieces(labels: IntArray, floors: Any = None) -> int:
     return int((np.bincount(labels) > small_size(len(labels), floors)).sum())
 
 
-def are_complete(W: Any, labels: IntArray, floors: Any = None) -> bool:
-    """Whether the components of a graph are nearly complete graphs, which have no shape.
+def complete_pieces(W: Any, labels: IntArray, floors: Any = None) -> tuple[str, list[str]] | None:
+    """What is wrong with components that are nearly complete graphs, and remedies; None if not.
 
     Nine of ten pairs of points in one component are joined, and two components at least have more
-    points than outliers, or a floor alone, would give them.
+    points than outliers, or a floor alone, would give them. Such a graph has no shape, and where
+    points are equal, no eps gives it one: all weights in a component are then the same, as they
+    also are where its points are far nearer to each other than to others.
 
     Examples
     --------
-    >>> two = np.kron(np.eye(2), np.ones((20, 20)))
-    >>> are_complete(two, np.repeat([0, 1], 20)), are_complete(two, np.zeros(40, int))
-    (True, False)
+    >>> two, labels = np.kron(np.eye(2), np.ones((20, 20))), np.repeat([0, 1], 20)
+    >>> complete_pieces(two / np.arange(1, 41), labels)[1]
+    ['take a smaller {eps}, or a {perplexity} well below 20']
+    >>> complete_pieces(two / 20, labels)[1][0]
+    'if these points are equal, drop the duplicates'
+    >>> complete_pieces(two, np.zeros(40, int)) is None
+    True
     """
     W = csr_array(W)
     sizes = np.bincount(labels)
     few = 2 * (1 + (MIN_NEIGHBORS if floors is None else float(np.min(floors))))
     if (sizes > few).sum() < 2:
-        return False
+        return None
     joined = W.count_nonzero() - np.count_nonzero(W.diagonal())
-    return bool(joined >= _COMPLETE * (sizes * (sizes - 1)).sum())
+    if joined < _COMPLETE * (sizes * (sizes - 1)).sum():
+        return None
+    thin = f"take a smaller {{eps}}, or a {{perplexity}} well below {sizes.max()}"
+    if not _are_equal_weights(W, labels):
+        return _SHAPELESS, [thin]
+    problem = f"{_SHAPELESS}: all weights in a piece are the same, as those of equal points are"
+    return problem, ["if these points are equal, drop the duplicates", f"if not, {thin}"]
 
 
-def way_to_thin(labels: IntArray) -> str:
-    """What gives components a shape that are complete graphs.
-
-    Examples
-    --------
-    >>> way_to_thin(np.repeat([0, 1], [60, 40]))
-    'take a smaller {eps}, or a {perplexity} well below 60'
-    """
-    return f"take a smaller {{eps}}, or a {{perplexity}} well below {np.bincount(labels).max()}"
+def _are_equal_weights(W: csr_array, labels: IntArray) -> bool:
+    """Whether all weights in a component are the same, and not because they are 1 in any graph."""
+    entries = W.tocoo()
+    i, j = entries.coords
+    weights, where = entries.data[i != j], labels[i[i != j]]
+    largest = np.zeros(labels.max() + 1)
+    np.maximum.at(largest, where, weights)
+    return bool(largest.max() < 1 and (weights >= (1 - _EQUAL) * largest[where]).all())
 
 
 def in_pieces(
     labels: IntArray,
     floors: Any = None,
     *,
-    complete: bool = False,
+    complete: tuple[str, list[str]] | None = None,
     outliers: str = "",
     by_components: bool = False,
 ) -> AffinityWarning | None:
@@ -160,7 +172,7 @@ def in_pieces(
     ----------
     labels : the component of each point.
     floors : on the neighbors of every point, if there are any.
-    complete : whether the components are nearly complete graphs.
+    complete : what `complete_pieces` says of components that are nearly complete graphs.
     outliers : points that are far from all others, in words.
     by_components : whether there is an argument `components`.
     """
@@ -174,11 +186,12 @@ def in_pieces(
     remedy += [KEEP_LARGEST] if by_components else []
     remedy += [f"drop these outliers: {outliers}"] if outliers else []
     each = EACH_PIECE if by_components else "look at each by itself"
-    if complete:
+    if complete is not None:
+        what, thinner = complete
         return AffinityWarning(
             f"the graph has {len(sizes)} components, the largest of {counted(sizes[0], 'point')}, "
-            f"and {COMPLETE}",
-            remedy=[way_to_thin(labels), f"if the pieces are clusters, {each}"],
+            f"and {what}",
+            remedy=[*thinner, f"if the pieces are clusters, {each}"],
         )
     if n_large_pieces(labels, floors) > 1:
         remedy.insert(0, f"if the pieces are clusters, {each}")
@@ -254,7 +267,7 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
         return None
     labels = connected_components(W, directed=False)[1]
     floors = affinity.min_neighbors
-    return in_pieces(labels, floors, complete=are_complete(W, labels, floors), outliers=outliers)
+    return in_pieces(labels, floors, complete=complete_pieces(W, labels, floors), outliers=outliers)
 
 
 def _missed(affinity: Affinity) -> AffinityWarning | None:

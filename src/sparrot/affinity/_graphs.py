@@ -220,7 +220,7 @@ def _as_neighbors(value: Any, n: int) -> int:
                 f"is {k} of {n} points: each has all {n - 1} others for neighbors",
                 parameter="n_neighbors",
                 value=k,
-                remedy=f"take {{n_neighbors={max(1, n // 2)}}} or fewer",
+                remedy=f"take {{n_neighbors={n // 2}}} or fewer" if n >= 4 else "",
             )
         )
     return min(k, n - 1)

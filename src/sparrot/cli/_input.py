@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import sparrot
-from sparrot._validation import as_choice, as_count
+from sparrot._validation import as_choice, as_coordinates, as_count
 from sparrot.affinity import KINDS, build, kinds
 from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
@@ -31,7 +31,6 @@ from sparrot.summary import Summary
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
 _MAKING = (*_QOT, "q", "drop", "checkpoint", "dask")  # about making an affinity
 _ABOUT_POINTS = ("array", "header", "names", "without", "pca", "kind", *_MAKING)
-_FEWER = {"n_components": 2, "n_clusters": 1}  # than points: by how many, at least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,6 +281,7 @@ def _refuse_points(options: Namespace, why: str) -> None:
 def _require_enough_points(options: Namespace, n: int) -> None:
     """Raise before the work if n points are too few for it, or too many for their file."""
     require_same_cells(options.output, n)
-    for name, fewer in _FEWER.items():
-        if getattr(options, name, None) is not None:
-            as_count(getattr(options, name), name, max(1, n - fewer))
+    if getattr(options, "n_components", None) is not None:
+        as_coordinates(options.n_components, n)
+    if getattr(options, "n_clusters", None) is not None:
+        as_count(options.n_clusters, "n_clusters", max(1, n - 1))

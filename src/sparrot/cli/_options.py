@@ -30,7 +30,7 @@ METRICS = (
 _EPS = "auto: 1, or the median cost where outliers make the mean more than three times that"
 READING = ("array", "header", "names", "label", "without")  # arguments of `sparrot.read_points`
 # Flags for which Python has more names than one, depending on the kind of affinity.
-OTHER_NAMES = {"eps": "bandwidth", "dask": "engine"}
+OTHER_NAMES = {"eps": "bandwidth", "dask": "engine", "check": "X", "path": "X"}
 
 
 def either(names: Iterable[str]) -> str:
@@ -78,8 +78,8 @@ def add_command(commands: Any, name: str, help_: str, description: str, *example
     return parser
 
 
-def add_input(parser: Any, more: str = "") -> None:
-    """The file, which array of it, and whether to reduce that."""
+def add_input(parser: Any, more: str = "", *, labeled: bool = True) -> None:
+    """The file, which array of it, and whether to reduce that; labels are seen where `labeled`."""
     parser.add_argument("path", type=Path, metavar="FILE", help=f"points: {points()}{more}")
     parser.add_argument(
         "--array",
@@ -87,7 +87,7 @@ def add_input(parser: Any, more: str = "") -> None:
         help=f"which array of a {either(formats_taking('array'))} file, as in obsm/X_pca (default: "
         "X; of a .h5ad file whose X has more than 50 columns obsm/X_pca, if it is there)",
     )
-    add_text(parser)
+    add_text(parser, labeled=labeled)
     parser.add_argument(
         "--pca",
         type=int,
@@ -96,8 +96,11 @@ def add_input(parser: Any, more: str = "") -> None:
     )
 
 
-def add_text(parser: Any) -> None:
-    """What the first line and column of a text file are, and which column is no feature."""
+def add_text(parser: Any, *, labeled: bool) -> None:
+    """What the first line and column of a text file are, and which column is no feature.
+
+    Where labels are not seen, as in the colors of a figure, no remedy suggests to give them.
+    """
     for flag, what in {"--header": "line is a header", "--names": "column is row names"}.items():
         parser.add_argument(
             flag,
@@ -105,13 +108,14 @@ def add_text(parser: Any) -> None:
             metavar="yes|no",
             help=f"whether the first {what}, of a text file (default: found out)",
         )
-    parser.add_argument(
+    label = parser.add_argument(
         "--label",
         action=_Once,
         metavar="NAME",
         help="a column of labels, of a table or of obs in a .h5ad file: no part of the points; "
         "colors the figures of embed and tsne and the report, and orders that of affinity",
     )
+    label.suggested = labeled
     parser.add_argument(
         "--without",
         action="append",
@@ -138,9 +142,8 @@ def _yes_or_no(text: str) -> bool:
 
 def add_source(parser: Any, *, colored: bool = False) -> None:
     """Points or an affinity; and where the figure is colored, a table of labels for these."""
-    add_input(
-        parser, f"; or what `sparrot affinity` wrote to {either(formats_holding('affinity'))}"
-    )
+    affinities = either(formats_holding("affinity"))
+    add_input(parser, f"; or what `sparrot affinity` wrote to {affinities}", labeled=colored)
     if colored:
         parser.add_argument(
             "--labels-in",
@@ -212,7 +215,8 @@ def add_cost(parser: Any, threads: str = "all cores") -> None:
     metric = parser.add_argument(
         "--metric",
         metavar="NAME",
-        help="sqeuclidean (default), cosine, precomputed, or any of scikit-learn's",
+        help="what pairs cost: sqeuclidean (default), which is half the squared distance, cosine, "
+        "precomputed, or any distance of scikit-learn's, as euclidean, which gives another graph",
     )
     metric.completer = lambda **_: METRICS
     add_jobs(parser, f"threads (default: {threads})")

@@ -147,10 +147,9 @@ def draw_layout(
     shown = np.isfinite(Y).all(axis=1)
     color: dict[str, Any] = {}
     if labels is not None:
-        numbers = are_numbers(labels)
-        color = {"values": as_numbers(labels)[shown]} if numbers else {"labels": labels[shown]}
+        color = {"values": as_numbers(labels)} if are_numbers(labels) else {"labels": labels}
         color["name"] = label
-    ax = sparrot.plot.embedding(Y[shown], **color)
+    ax = sparrot.plot.embedding(Y, **color)
     ax.set(xlabel=f"{name} 1", ylabel=f"{name} 2")
     low, high = frame(Y[shown, :2])
     beyond = int(((Y[shown, :2] < low) | (Y[shown, :2] > high)).any(axis=1).sum())

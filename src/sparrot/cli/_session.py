@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
 import time
 import traceback
 import warnings
 from argparse import ArgumentParser, Namespace
+from ast import literal_eval
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cached_property
@@ -36,7 +38,7 @@ _ENDED = {
     TERMINATED: "terminated; no half-written file is left",
 }
 _FLAGS = {"True": "yes", "False": "no"}
-_QUOTES = "'\""
+_QUOTES = ("'", '"')
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
@@ -169,7 +171,8 @@ def in_flags(parser: ArgumentParser) -> Spell:
     """How a command spells an argument of Python: as the flag whose `dest` (or other) name it is.
 
     What the command has no flag for is None, and so is the value None, which on the command line
-    means to leave the flag out.
+    means to leave the flag out, and any value of a flag that is not `suggested`. Text is quoted
+    where the shell needs that.
 
     Examples
     --------
@@ -178,6 +181,8 @@ def in_flags(parser: ArgumentParser) -> Spell:
     >>> spell = in_flags(parser)
     >>> spell("n_jobs", ""), spell("n_jobs", "'many'"), spell("n_jobs", "None"), spell("solver", "")
     ('--jobs', '--jobs many', None, None)
+    >>> spell("n_jobs", "'so many'"), spell("n_jobs", "''")
+    ("--jobs 'so many'", "--jobs ''")
     """
     flags = {
         action.dest: next(
@@ -188,11 +193,13 @@ def in_flags(parser: ArgumentParser) -> Spell:
     for name, other in OTHER_NAMES.items():
         if name in flags:
             flags.setdefault(other, flags[name])
+    silent = {action.dest for action in parser._actions if not getattr(action, "suggested", True)}
 
     def spell(name: str, value: str) -> str | None:
-        if name not in flags or value == "None":
+        if name not in flags or value == "None" or (value and name in silent):
             return None
-        return f"{flags[name]} {_FLAGS.get(value, value).strip(_QUOTES)}".rstrip()
+        text = shlex.quote(literal_eval(value)) if value.startswith(_QUOTES) else value
+        return f"{flags[name]} {_FLAGS.get(text, text)}".rstrip()
 
     return spell
 

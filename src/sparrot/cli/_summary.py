@@ -76,6 +76,8 @@ def whereabouts(metric: str, p: int, options: Namespace) -> str:
     ' in 50 dimensions, from obsm/X_pca'
     >>> whereabouts("cosine", 3, Namespace(array=None, pca=3, label="kind"))
     ' in 3 dimensions, principal components, without the labels kind'
+    >>> whereabouts("", 3, Namespace(array=None, label="kind", without=["kind", "day"]))
+    ' in 3 dimensions, without the labels kind, without day'
     """
     text = " by their costs" if metric == "precomputed" else f" in {counted(p, 'dimension')}"
     if options.array is not None:
@@ -85,7 +87,8 @@ def whereabouts(metric: str, p: int, options: Namespace) -> str:
     elsewhere = getattr(options, "labels_in", None) is not None
     if getattr(options, "label", None) is not None and options.array is None and not elsewhere:
         text += f", without the labels {options.label}"
-    left_out = ", ".join(getattr(options, "without", None) or ())
+    label = getattr(options, "label", None)
+    left_out = ", ".join(name for name in getattr(options, "without", None) or () if name != label)
     return text + (f", without {left_out}" if left_out else "")
 
 
@@ -143,7 +146,8 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
     """
     from sparrot.ot import certificate_in_words
 
-    lines = {"points": f"{affinity.matrix.shape[0]:,}", "affinity": affinity.kind}
+    lines = {"points": f"{affinity.matrix.shape[0]:,}"}
+    lines["affinity"] = f"{affinity.kind}{_cost_line(affinity.metric)}"
     if not _has_no_scale(affinity):
         lines["affinity"] += f", eps = {affinity.relative_eps:.4g} x mean cost"
     lines["neighbors"] = neighbors_line(
@@ -158,6 +162,22 @@ def affinity_lines(affinity: sparrot.Affinity) -> dict[str, str]:
         lines["certificate"] = certificate_in_words(affinity.certificate, has_floor)
         lines[""] = certificate_meaning(has_floor)
     return lines
+
+
+def _cost_line(metric: str) -> str:
+    """What pairs cost, where that is another metric than the default.
+
+    Examples
+    --------
+    >>> _cost_line("sqeuclidean"), _cost_line("cosine")
+    ('', ', cost cosine')
+    >>> _cost_line("euclidean")
+    ', cost euclidean (the distance, by default half its square)'
+    """
+    if metric in ("sqeuclidean", "precomputed", "kernel"):
+        return ""
+    default = " (the distance, by default half its square)" if metric == "euclidean" else ""
+    return f", cost {metric}{default}"
 
 
 def least_neighbors(floors: Any) -> float | None:
@@ -231,7 +251,8 @@ def path_lines(summary: Summary, options: Namespace) -> dict[str, str]:
     eps = facts["relative_eps"]
     return {
         "points": f"{facts['n']:,}{whereabouts(summary.metric, summary.shape[1], options)}",
-        "affinity": f"qot, eps = {eps:.4g} x mean cost{why_so_small(eps, options)}",
+        "affinity": f"qot{_cost_line(summary.metric)}, eps = {eps:.4g} x mean cost"
+        f"{why_so_small(eps, options)}",
         "neighbors": neighbors_line(
             facts["neighbors"],
             facts["perplexity"],

@@ -56,10 +56,26 @@ def run(options: Namespace, session: Session) -> None:
         "sizes": sizes,
         "eigenvalues": model.eigenvalues_.tolist(),
     }
+    chosen = " (chosen by the largest eigengap; --clusters K for another)"
+    lines = {"clusters": _sizes_line(sizes, chosen if options.n_clusters is None else "")}
+    pieces = np.bincount(model.component_labels_).tolist()
+    if len(pieces) > 1:
+        spread = len({*zip(model.labels_, model.component_labels_, strict=True)}) > len(sizes)
+        apart = "" if spread else "; every cluster is within one of them"
+        lines["components"] = f"{_sizes_line(pieces)}{apart}"
+    print_summary(session, source, options, facts, lines)
+
+
+def _sizes_line(sizes: list[int], why: str = "") -> str:
+    """How many groups there are, and of how many points.
+
+    Examples
+    --------
+    >>> _sizes_line([100, 50]), _sizes_line([2] * 13, " (a guess)")
+    ('2, of 100, 50 points', '13 (a guess), of 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, ... points')
+    """
     listed = ", ".join(map(str, sizes[:12])) + (", ..." if len(sizes) > 12 else "")
-    print_summary(
-        session, source, options, facts, {"clusters": f"{len(sizes)}, of {listed} points"}
-    )
+    return f"{len(sizes)}{why}, of {listed} points"
 
 
 def _draw(affinity: sparrot.Affinity, model: sparrot.SpectralClustering) -> Any:

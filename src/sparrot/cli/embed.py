@@ -47,6 +47,8 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Embed, write, draw, and print the eigenvalues."""
+    import numpy as np
+
     from sparrot.affinity import leave_pieces_to_caller
     from sparrot.cli._input import read_affinity
     from sparrot.cli._output import TABLES, check_targets, coordinates, draw_layout, write_results
@@ -62,7 +64,10 @@ def run(options: Namespace, session: Session) -> None:
     table = coordinates(Y, options.method)
     labels, label, title = source.labels, options.label, ""
     lines: dict[str, str] = {}
-    if options.components == "each" and model.component_labels_.any():
+    pieces = np.bincount(model.component_labels_)
+    if options.components == "largest" and len(pieces) > 1:
+        title = f"largest of {len(pieces)} pieces: {pieces[0]:,} of {pieces.sum():,} points"
+    if options.components == "each" and len(pieces) > 1:
         title = "every piece has coordinates of its own"
         lines["pieces"] = f"{title}: they lie upon each other, and cannot be compared"
         if labels is None:

@@ -26,7 +26,7 @@ from sparrot.cli._summary import (
     whereabouts,
 )
 from sparrot.errors import InvalidInputError, counted
-from sparrot.io import ending, formats_taking
+from sparrot.io import ending, formats_holding, formats_taking
 
 _ROUNDING = 1e-9  # of the largest cost or potential, in a violation that is computed anew
 _SHOWN = 8  # names of columns
@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--array", metavar="NAME", help=f"which array of a {either(formats_taking('array'))} file"
     )
-    add_text(parser)
+    add_text(parser, labeled=False)
     add_stored(parser)
     parser.add_argument(
         "--check",
@@ -83,6 +83,14 @@ def run(options: Namespace, session: Session) -> None:
 
 def _affinity(options: Namespace, session: Session) -> tuple[dict[str, Any], dict[str, str]]:
     """What is known about an affinity, and whether that is true, if that was asked."""
+    if options.check is not None and ending(options.path) not in formats_holding("affinity"):
+        raise InvalidInputError(
+            f"{options.path} is no stored affinity, and --check takes the points of one",
+            parameter="path",
+            value=options.path,
+            remedy="name what `sparrot affinity -o` wrote, which ends in "
+            f"{either(formats_holding('affinity'))}",
+        )
     affinity = sparrot.load(options.path, key=options.key)
     facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     claims = affinity.certificate is not None and affinity.certificate.claimed
@@ -148,16 +156,17 @@ def _points(options: Namespace, session: Session) -> tuple[dict[str, Any], dict[
 
 
 def _columns_line(columns: dict[str, list[str]]) -> str:
-    """How many columns of a table are of which kind, and the names of words.
+    """How many columns of a table are of which kind, and the names of those without numbers.
 
     Examples
     --------
-    >>> _columns_line({"numbers": ["x", "y"], "words": ["kind"], "names": ["cell"]})
+    >>> _columns_line({"numbers": ["x", "y"], "words": ["kind"], "empty": [], "names": ["cell"]})
     '2 of numbers, 1 of words (kind), row names (cell)'
     """
     parts = [f"{len(columns['numbers'])} of numbers"]
-    if columns["words"]:
-        parts.append(f"{len(columns['words'])} of words ({_some(columns['words'])})")
+    for kind, what in {"words": "of words", "empty": "empty"}.items():
+        if columns[kind]:
+            parts.append(f"{len(columns[kind])} {what} ({_some(columns[kind])})")
     if columns["names"]:
         named = _some(columns["names"])
         parts.append(f"row names ({named})" if named else "row names")

@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
         "points.npy",
         "points.npy --perplexity 30 --span 10 --steps 5 -o path.csv --plot path.png",
     )
-    add_input(parser)
+    add_input(parser, labeled=False)
     add_qot(parser)
     parser.add_argument(
         "--span",

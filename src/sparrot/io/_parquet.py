@@ -40,11 +40,14 @@ def read_columns(
 
 
 def list_columns(source: Path) -> dict[str, list[str]]:
-    """The columns by what they hold: numbers, something else, or the index."""
+    """The columns by what they hold: numbers, something else, nothing, or the index."""
     columns, is_number = _columns(source)
+    numbers = list(compress(columns, is_number))
+    empty = [name for name in numbers if np.isnan(columns[name]).all()]
     return {
-        "numbers": list(compress(columns, is_number)),
+        "numbers": [name for name in numbers if name not in empty],
         "words": [name for name, number in zip(columns, is_number, strict=True) if not number],
+        "empty": empty,
         "names": _index_columns(_read(source, columns=[]).schema),
     }
 

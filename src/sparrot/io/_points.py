@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparrot._validation import as_array, as_flag, as_path, as_word
-from sparrot.errors import AffinityWarning, InvalidInputError, counted
+from sparrot.errors import AffinityWarning, InvalidInputError, counted, literal
 from sparrot.io._formats import (
     FORMATS,
     Format,
@@ -49,7 +49,8 @@ def read_points(
           column of row names; further columns of text are left out, with a warning. The first
           line is a header if it has words above numbers, or just counts 0, 1, 2, ...; the first
           column is row names if it has words (unless these are few and repeat, as labels do), or
-          if the header has no name for it. A warning says where that is in doubt;
+          if the header has no name for it. A warning says where that is in doubt. Comments on top,
+          which begin with #, and columns at the end without name and content do not count;
         * `.parquet`: all columns of numbers but the index (extra `parquet`); truth values and
           categories of pandas, also of numbers, are left out as text is;
         * `.h5ad`: what `array` names: `"X"`, `"obsm/X_pca"`, `"layers/counts"`; without a name `X`
@@ -156,7 +157,9 @@ def read_names(path: str | os.PathLike[str], **text: bool | None) -> list[str] |
 
 
 def list_columns(source: Path, **text: bool | None) -> dict[str, list[str]] | None:
-    """The columns of a table by what they hold: `numbers`, `words`, `names` of rows; None if none.
+    """The columns of a table by what they hold; None if the format has no columns.
+
+    These are `numbers`, `words`, nothing (`empty`), and `names` of rows.
 
     Examples
     --------
@@ -164,7 +167,7 @@ def list_columns(source: Path, **text: bool | None) -> dict[str, list[str]] | No
     >>> path = Path(tempfile.mkdtemp()) / "cells.csv"
     >>> _ = path.write_text("cell,height,kind\\na,1,x\\nb,3,x\\n")
     >>> list_columns(path)
-    {'numbers': ['height'], 'words': ['kind'], 'names': ['cell']}
+    {'numbers': ['height'], 'words': ['kind'], 'empty': [], 'names': ['cell']}
     """
     chosen = _format_of(source)
     if "without" not in chosen.options:
@@ -278,7 +281,10 @@ def _require_finite_table(X: Any, source: Path, given: Mapping[str, Any]) -> Non
         f"header; {counted(len(bad), 'such entry', 'such entries')} in all)",
         parameter="path",
         value=source,
-        remedy=["drop or impute them", f"leave that column out by {{without={names[j]!r}}}"],
+        remedy=[
+            "drop or impute them",
+            f"leave that column out by {{without={literal(repr(names[j]))}}}",
+        ],
     )
 
 

@@ -6,7 +6,8 @@ counts 0, 1, 2, ... (perhaps after a first field), as pandas names columns that 
 first column is row names if it has words (but not if these are few and repeat, as labels do, or if
 the caller asks for it by its name), if the header has no name for it or names it beside mere
 counts (as pandas writes an index), or if the header is one field shorter than the rows (as R writes
-tables). The caller may say which it is. Where a file could be read in two ways, a
+tables). Comments on top, lines that begin with #, and blank columns at the end do not count. The
+caller may say which it is. Where a file could be read in two ways, a
 warning tells which was taken. Further columns of words are no features, nor is a column of labels.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import csv
 import gzip
 import logging
+import re
 from array import array
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
@@ -36,6 +38,7 @@ LOG = logging.getLogger(__name__)
 _LABELS = 20  # different integers in a column that may be labels
 _SEEN = 200  # columns, at most, that such a one is compared with
 _LABEL_NAMES = {"label", "labels", "class", "target", "category", "cluster", "group", "y"}
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
 
@@ -81,6 +84,10 @@ def _features(
     X = table.below if layout.header else np.vstack([_values(table.first), table.below])
     words = _columns_of_words(table, layout, X, {label, *without})
     _warn_if_doubtful(table, layout, header, names)
+    if table.blank:
+        what = "column" if table.blank == 1 else f"{table.blank} columns"
+        problem = f"{source}: left out the last {what}, empty and without a name"
+        warn(AffinityWarning(problem, remedy=f"end no line with {table.delimiter!r}"))
     first = int(layout.names)
     columns, words = layout.columns[first:], [c - first for c in words]
     kept = features(source, columns, X[:, first:], words, label, without)
@@ -115,14 +122,18 @@ def read_column(
 def list_columns(
     source: Path, *, header: bool | None = None, names: bool | None = None
 ) -> dict[str, list[str]]:
-    """The columns by what they hold, for the most part: numbers, words, or the names of rows."""
+    """The columns by what they hold, for the most part: numbers, words, nothing, names of rows."""
     table = _read(source)
     layout = _decide(table, header, names)
     first, n = int(layout.names), len(table.below)
     words = [c for c, found in table.words.items() if c >= first and found.prevail(n)]
+    others = [c for c in range(first, len(layout.columns)) if c not in words]
+    X = table.below if layout.header else np.vstack([_values(table.first), table.below])
+    empty = [c for c in others if c not in table.words and np.isnan(X[:, c]).all()]
     return {
-        "numbers": [name for c, name in enumerate(layout.columns) if c >= first and c not in words],
+        "numbers": [layout.columns[c] for c in others if c not in empty],
         "words": [layout.columns[c] for c in sorted(words)],
+        "empty": [layout.columns[c] for c in empty],
         "names": layout.columns[:first],
     }
 
@@ -187,9 +198,10 @@ def features(
             AffinityWarning(
                 f"{source}: the last column of numbers, {name!r}, has a few integers as labels do, "
                 "and was taken for a feature",
-                remedy=f"if it is a label, give {{label={literal(repr(name))}}}"
-                if label is None
-                else f"if it is no feature, leave it out by {{without={literal(repr(name))}}}",
+                remedy=[
+                    f"if it is a label, give {{label={literal(repr(name))}}}" * (label is None),
+                    f"if it is no feature, leave it out by {{without={literal(repr(name))}}}",
+                ],
             )
         )
     return kept
@@ -276,13 +288,17 @@ class _Words:
 
 @dataclass(slots=True)
 class _Table:
-    """A file: its first line as it is, and the numbers below, NaN where a field is not a number."""
+    """A file: its first line as it is, and the numbers below, NaN where a field is not a number.
+
+    Columns at the end that are blank in all lines, the first included, are left out and counted.
+    """
 
     source: Path
     delimiter: str
     first: list[str]
     below: FloatArray
     words: dict[int, _Words] = field(default_factory=dict)
+    blank: int = 0
 
     def is_numeric(self, column: int) -> bool:
         """Whether there are numbers in a column below the first line, and no words."""
@@ -320,10 +336,11 @@ def _read_below(
     source: Path, delimiter: str, first: list[str], rows: Iterator[list[str]]
 ) -> _Table:
     numbers, words, width = array("d"), dict[int, _Words](), len(first)
-    k = -1
+    k, blank = -1, 0
     for k, row in enumerate(rows):
         if k == 0:
             width = len(row)
+            blank = width - 1
         elif len(row) != width:
             problem = (
                 f"is not a table of numbers: row {k} (counted from 0 below the first line) has "
@@ -334,14 +351,32 @@ def _read_below(
             if "_" in "".join(row):  # which Python takes for a part of a number
                 raise ValueError
             numbers.extend(map(float, row))
+            blank = 0
         except ValueError:
             del numbers[k * width :]
             numbers.extend(_values(row))
+            blank = min(blank, _blank_at_end(row))
             for column, text in enumerate(row):
                 if _is_word(text):
                     words.setdefault(column, _Words(k, text)).add(text)
     below = np.frombuffer(numbers, np.float64).reshape(k + 1, width)
-    return _Table(source, delimiter, first, below, words)
+    blank = min(blank, _blank_at_end(first[:width]) + max(0, width - len(first)))
+    if len(first) == width - 1 and 0 in words:  # row names, which the header does not count
+        blank = 0
+    if blank:
+        first, below = first[: width - blank], below[:, : width - blank]
+    return _Table(source, delimiter, first, below, words, blank)
+
+
+def _blank_at_end(row: list[str]) -> int:
+    """How many of the last fields of a row are blank.
+
+    Examples
+    --------
+    >>> _blank_at_end(["1", "", "2", "", " "]), _blank_at_end(["1"])
+    (2, 0)
+    """
+    return next((k for k, text in enumerate(reversed(row)) if text.strip()), len(row))
 
 
 def _is_number(text: str) -> bool:
@@ -393,7 +428,8 @@ def _decide(
     if header is None:
         header = (short and 0 in table.words) or _is_header(table)
     if not n and header:
-        raise _refusal(table.source, "has no rows of numbers", "", first, table.delimiter)
+        problem, remedy = "has no rows of numbers below its first line", "write one row per point"
+        raise _refusal(table.source, problem, remedy, first, table.delimiter)
     short = short and header
     if not short and len(first) != width:
         lengths = (
@@ -448,7 +484,6 @@ def _columns_of_words(
         for c, text in enumerate(table.first):
             if c >= int(layout.names) and _is_word(text):
                 found[c] = _Words(-1, text, 1 + (found[c].count if c in found else 0))
-    where = "counted from 0 below the header" if layout.header else "counted from 0"
     whole = sorted(c for c, words in found.items() if words.prevail(len(X)))
     if whole and len(whole) == X.shape[1] - int(layout.names):
         listed = ", ".join(f"{layout.columns[c]!r} ({found[c].text!r})" for c in whole[:5])
@@ -464,16 +499,27 @@ def _columns_of_words(
     if not among_numbers:
         return whole
     c = min(among_numbers, key=lambda c: found[c].row)
-    row = found[c].row + (0 if layout.header else 1)
-    raise _refusal(
+    raise _word_among_numbers(table, layout, c, found[c])
+
+
+def _word_among_numbers(table: _Table, layout: _Layout, c: int, words: _Words) -> InvalidInputError:
+    """The error of the first word in a column of numbers, and what it may be."""
+    row = words.row + (0 if layout.header else 1)
+    where = "counted from 0 below the header" if layout.header else "counted from 0"
+    name = f", {layout.columns[c]!r}" if layout.header else ""
+    names = ", the first column being row names" if layout.names else ""
+    thousands = _THOUSANDS.fullmatch(words.text) is not None
+    remedy = ["impute what is missing"]
+    if thousands:
+        remedy = [f"write {words.text.replace(',', '')}, without a separator of thousands"]
+    elif row == 0 and not layout.header:
+        remedy = ["give {header=True} if the first line is a header"]
+    return _refusal(
         table.source,
-        f"is not a table of numbers: {found[c].text!r} at row {row}, column "
-        f"{c - int(layout.names)}, {layout.columns[c]!r} ({where}), is no number",
-        [
-            "impute what is missing",
-            f"leave that column out by {{without={literal(repr(layout.columns[c]))}}}",
-        ],
-        [*table.first, found[c].text],
+        f"is not a table of numbers: {words.text!r} at row {row}, column {c}{name} "
+        f"({where}{names}), is no number",
+        [*remedy, f"leave that column out by {{without={literal(repr(layout.columns[c]))}}}"],
+        table.first if thousands else [*table.first, words.text],
         table.delimiter,
     )
 
@@ -568,8 +614,22 @@ def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, s
 
 
 def _rows(file: TextIO, delimiter: str) -> Iterator[list[str]]:
-    """The lines of a file that have anything in them, as fields."""
-    return filter(None, csv.reader(file, delimiter=delimiter))
+    """The lines of a file that have anything in them, as fields, without comments on top.
+
+    These begin with #, and so may a header or a name of a row: then the next line has as many
+    fields, and a number among them.
+    """
+    rows = filter(None, csv.reader(file, delimiter=delimiter))
+    above: list[str] = []
+    for row in rows:
+        fits = len(row) == len(above) and any(map(_is_number, row))
+        if above and (fits or not above[0].startswith("#")):
+            yield from (above, row)
+            break
+        above = row
+    else:
+        yield from filter(None, [above])
+    yield from rows
 
 
 def _delimiter(path: Path) -> str:

@@ -22,6 +22,7 @@ from sparrot._validation import (
     as_affinity,
     as_array,
     as_choice,
+    as_coordinates,
     as_count,
     as_points,
     as_positive,
@@ -284,7 +285,7 @@ def spectral_start(W: Any, n_components: int, rng: np.random.Generator) -> Float
     >>> spectral_start(ring, 2, np.random.default_rng(0)).shape
     (6, 2)
     """
-    k = as_count(n_components, "n_components", W.shape[0] - 2)
+    k = as_coordinates(n_components, W.shape[0])
     vectors = eigenpairs(W, k + 1, components="each").vectors[:, 1:]
     spread = vectors.std(axis=0)
     start = vectors / np.where(spread > 0, spread, 1.0)

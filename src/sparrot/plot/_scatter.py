@@ -41,7 +41,8 @@ def embedding(
     Parameters
     ----------
     Y : (n, 2) coordinates, or a fitted estimator with its `embedding_`; columns after the second
-        are not shown.
+        are not shown. Points whose coordinates are all NaN, as those outside the largest piece of a
+        graph, are not drawn; their labels and values have colors all the same.
     labels : n categories, which get a legend in order of their names, or in the order of a
         categorical column of pandas; missing ones are gray.
     values : n numbers, which get a color bar; those that are not finite are gray. Give labels or
@@ -203,8 +204,10 @@ def _with_legend(ax: Any, Y: FloatArray, labels: Any, name: str, marks: dict[str
 def _with_bar(ax: Any, Y: FloatArray, values: Any, name: str, marks: dict[str, Any]) -> None:
     cmap = load_extra("matplotlib", "plot").colormaps.get_cmap(marks["cmap"])
     marks = marks | {"cmap": cmap.with_extremes(bad=MISSING), "plotnonfinite": True}
-    drawn = ax.scatter(*Y.T, c=values, **marks)
     known = values[np.isfinite(values)]
+    if len(known) and "norm" not in marks:
+        marks = {"vmin": known.min(), "vmax": known.max()} | marks
+    drawn = ax.scatter(*Y.T, c=values, **marks)
     beyond = (known < drawn.norm.vmin).any() + 2 * (known > drawn.norm.vmax).any()
     extend = ("neither", "min", "max", "both")[beyond]
     ax.figure.colorbar(drawn, ax=ax, label=name, shrink=0.8, extend=extend)
@@ -216,7 +219,10 @@ def _marks(n: int, size: float | None) -> dict[str, Any]:
 
 
 def _layout(Y: Any) -> FloatArray:
-    """Two coordinates for each point: of an array, or the `embedding_` of a fitted estimator."""
+    """Two coordinates for each point: of an array, or the `embedding_` of a fitted estimator.
+
+    Rows of an array that are all NaN stay so.
+    """
     if hasattr(Y, "matrix"):
         raise InvalidInputError(
             "is an affinity, and a layout is needed",
@@ -231,12 +237,20 @@ def _layout(Y: Any) -> FloatArray:
             value=Y,
             remedy=["fit it first", "pass the coordinates that fit_transform returns"],
         )
-    Y = as_array(getattr(Y, "embedding_", Y), "Y")
-    if not len(Y) or Y.shape[1] < 2:
+    Y = getattr(Y, "embedding_", Y)
+    placed = np.ones(np.shape(Y)[:1], dtype=bool)
+    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.dtype.kind == "f":
+        placed &= ~np.isnan(Y).all(axis=1)
+    known = as_array(Y if placed.all() else Y[placed], "Y")
+    if not len(known) or known.shape[1] < 2:
         raise InvalidInputError(
-            f"must have rows and at least two columns, got shape {Y.shape}", parameter="Y", value=Y
+            f"must have rows and at least two columns, got shape {known.shape}",
+            parameter="Y",
+            value=Y,
         )
-    return np.asarray(Y[:, :2], dtype=np.float64)
+    layout = np.full((len(placed), 2), np.nan)
+    layout[placed] = known[:, :2]
+    return layout
 
 
 def _require_each(entries: Any, n: int, name: str) -> None:

@@ -29,15 +29,13 @@ from sparrot._eigensolver import SOLVERS, EigenPairs, leading_eigenpairs
 from sparrot._types import BoolArray, FloatArray, IntArray
 from sparrot._validation import as_affinity, as_choice, as_count, as_generator, as_tolerance
 from sparrot.affinity import (
-    COMPLETE,
     EACH_PIECE,
     KEEP_LARGEST,
     LARGER,
-    are_complete,
+    complete_pieces,
     in_pieces,
     n_large_pieces,
     small_size,
-    way_to_thin,
     ways_to_connect,
 )
 from sparrot.engine import Run
@@ -76,7 +74,7 @@ def announce_pieces(W: Any, labels: IntArray, components: str, floors: Any = Non
     """
     if not labels.any() or components not in ("warn", "error"):
         return
-    complete = are_complete(W, labels, floors)
+    complete = complete_pieces(W, labels, floors)
     found = in_pieces(labels, floors, complete=complete, by_components=True)
     assert found is not None
     if components == "error":
@@ -86,9 +84,10 @@ def announce_pieces(W: Any, labels: IntArray, components: str, floors: Any = Non
 
 def announce_complete(W: Any, labels: IntArray, floors: Any = None) -> None:
     """Warn of several components that are nearly complete graphs, where each is to be mapped."""
-    if labels.any() and are_complete(W, labels, floors):
-        problem = f"the graph has {labels.max() + 1} components, and {COMPLETE}"
-        warn(AffinityWarning(problem, remedy=way_to_thin(labels)))
+    complete = complete_pieces(W, labels, floors) if labels.any() else None
+    if complete is not None:
+        problem = f"the graph has {labels.max() + 1} components, and {complete[0]}"
+        warn(AffinityWarning(problem, remedy=complete[1]))
 
 
 def announce_rest(W: Any, labels: IntArray, fate: str, floors: Any = None) -> None:
@@ -100,8 +99,9 @@ def announce_rest(W: Any, labels: IntArray, fate: str, floors: Any = None) -> No
         f"{len(rest)} of {len(labels)} points are outside the largest of {labels.max() + 1} "
         f"components and get {fate}"
     )
-    if are_complete(W, labels, floors):
-        problem, remedy = f"{problem}; {COMPLETE}", [way_to_thin(labels)]
+    complete = complete_pieces(W, labels, floors)
+    if complete is not None:
+        problem, remedy = f"{problem}; {complete[0]}", complete[1]
         warn(AffinityWarning(problem, value=rest, remedy=[*remedy, f"to keep them, {EACH_PIECE}"]))
         return
     remedy = ways_to_connect(floors)

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import BoolArray, FloatArray
-from sparrot._validation import as_choice, as_count, as_real
+from sparrot._validation import as_choice, as_coordinates, as_real
 from sparrot.affinity import KEEP_LARGEST, ways_to_connect
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
@@ -38,7 +38,7 @@ class SpectralMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SpectralEst
         kept = self._fit_components(W, "NaN for coordinates")
         if self.components == "each":
             announce_complete(W, self.component_labels_, self._floors)
-        m = as_count(self.n_components, "n_components", max(1, int(kept.sum()) - 2))
+        m = as_coordinates(self.n_components, int(kept.sum()))
         self._weights = degrees(W) ** -self._exponent()
         self._decompose(scaled(W, self._weights, self._weights), kept, m)
         self.embedding_ = self._factors(self._lambda) * self._psi

@@ -217,6 +217,9 @@ def test_few_points_have_all_others_for_neighbors_and_a_warning(build):
         a = build(X, n_neighbors=5)
     assert (a.matrix != build(X, 3).matrix).nnz == 0
     assert caught[0].message.remedy == "take n_neighbors=2 or fewer"
+    with pytest.warns(sparrot.AffinityWarning, match="each has all 2 others") as caught:
+        build(X[:3], n_neighbors=5)
+    assert caught[0].message.remedy == ""  # one neighbor of each makes no graph
 
 
 @pytest.mark.parametrize(

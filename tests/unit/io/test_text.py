@@ -1,6 +1,7 @@
 """Text files: what a column is gets decided by all of it, and nothing is dropped without a word."""
 
 import json
+import shlex
 import warnings
 from io import StringIO
 
@@ -203,7 +204,7 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     assert np.shape(X) == (15, 3)
     (line,) = said
     assert "the last column of numbers, 'kind', has a few integers" in line
-    assert line.endswith("if it is a label, give label='kind'")
+    assert "; if it is a label, give label='kind', or if it is no feature, leave it out" in line
     assert np.shape(read(table([0, 1, 2] * 5), label="kind")[0]) == (15, 2)
     assert read(table([0, 1, 2] * 5), label="kind")[2] == []
     assert read(table(range(15)))[2] == []  # too many
@@ -288,7 +289,8 @@ def test_truth_values_are_words_in_every_table(suffix, tmp_path):
         assert sparrot.read_points(path).tolist() == table[["x", "y"]].to_numpy().tolist()
     assert [str(label) for label in sparrot.read_labels(path, "is")] == ["True", "False"] * 2
     assert sparrot.read_points(path, label="is").shape == (4, 2)
-    assert list_columns(path) == {"numbers": ["x", "y"], "words": ["is"], "names": []}
+    words = {"words": ["is"], "empty": [], "names": []}
+    assert list_columns(path) == {"numbers": ["x", "y"]} | words
 
 
 def test_categories_of_integers_in_a_parquet_file_are_words(tmp_path):
@@ -385,3 +387,78 @@ def test_a_point_with_a_slip_in_it_is_no_header_without_a_word(read):
     assert len(X) == 2
     assert ["'0.35'" in line and "header=False" in line for line in said] == [True]
     assert read("dose,1,2\n1.5,0.25,3\n2.5,0.5,4\n")[2] == []
+
+
+@pytest.mark.parametrize("header", ["x,y,", "x,y", "x,y, ", ""])
+def test_a_delimiter_at_the_end_of_lines_makes_no_column(read, header):
+    X, names, said = read(f"{header}\n1,2,\n3,4,\n")
+    assert (X, names) == ([[1, 2], [3, 4]], None)
+    (line,) = said
+    assert "left out the last column, empty and without a name; end no line with ','" in line
+
+
+def test_several_delimiters_at_the_end_of_lines_make_no_columns(read):
+    X, _, (line,) = read("x,y,,\n1,2,,\n3,4,,\n")
+    assert X == [[1, 2], [3, 4]]
+    assert "left out the last 2 columns, empty and without a name" in line
+
+
+def test_an_empty_column_that_has_a_name_or_follows_row_names_is_no_mere_delimiter(read, tmp_path):
+    assert np.shape(read("x,y,z\n1,2,\n3,4,\n")[0]) == (2, 3)
+    assert np.shape(read("x,y\na,1,\nb,2,\n")[0]) == (2, 2)  # as R writes a table
+    assert list_columns(tmp_path / "a.csv") == {
+        "numbers": ["x"],
+        "words": [],
+        "empty": ["y"],
+        "names": [""],
+    }
+    with pytest.raises(InvalidInputError, match=r"leave that column out by without='y'$"):
+        sparrot.read_points(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("comment", ["# made by me", "# by me, and you", "#", "# a\n\n# b,c,d"])
+def test_comments_on_top_are_not_read(read, comment):
+    assert read(f"{comment}\nx,y\n1,2\n3,4\n") == ([[1, 2], [3, 4]], None, [])
+    assert read(f"{comment}\nx,y\n1,2\n", label="x")[0] == [[2]]
+
+
+def test_a_header_or_name_that_begins_with_a_hash_is_no_comment(read, tmp_path):
+    assert read("#x,y\n1,2\n3,4\n")[0] == [[1, 2], [3, 4]]
+    assert list_columns(tmp_path / "a.csv")["numbers"] == ["#x", "y"]
+    assert read("#1,2\n#2,3\n#3,4\n")[:2] == ([[2], [3], [4]], ["#1", "#2", "#3"])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('x,y\n1,"1,000"\n2,3\n', "write 1000, without a separator of thousands, or leave"),
+        ("x,y\n1,2\n2,oops\n3,4", "'oops' at row 1, column 1, 'y' .* impute what is missing, or"),
+        ("x,y\n", "has no rows of numbers below its first line; write one row per point"),
+    ],
+)
+def test_what_is_wrong_with_a_table_comes_with_what_helps(read, text, complaint):
+    with pytest.raises(InvalidInputError, match=complaint):
+        read(text)
+
+
+def test_a_word_is_found_in_the_column_of_the_file_also_beside_row_names(read):
+    found = "'b' at row 0, column 1 .counted from 0, the first column being row names., is no num"
+    with pytest.raises(InvalidInputError, match=f"{found}.*header=True if the first line is a hea"):
+        read("a,b\n1,2\n3,4\n", header=False)
+
+
+@pytest.mark.parametrize("name", ["cell type", "a:b", "c!r", "{x}", "it's"])
+def test_a_column_of_any_name_can_be_suggested(name, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{k}.5,{k * k % 7}.5,{'uv'[k % 2]}\n" for k in range(20))
+    path.write_text(f"x,y,{name}\n{rows}")
+    with pytest.warns(AffinityWarning) as caught:
+        sparrot.read_points(path)
+    assert str(caught[0].message).endswith(f"to color by it, give label={name!r}")
+    for command in ("affinity", "path", "cluster", "info"):  # of which one shows labels
+        assert main([command, str(path)]) == 0
+        (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
+        if command == "affinity":
+            assert shlex.split(line.partition("give ")[2]) == ["--label", name]
+        else:
+            assert line.endswith("which is not of numbers")

@@ -28,6 +28,21 @@ def test_the_legend_keeps_the_order_of_categories_and_names_what_is_missing():
     assert np.allclose(ax.collections[0].get_facecolors(), expected)
 
 
+def test_points_without_coordinates_are_not_drawn_and_labels_keep_their_colors():
+    labels, part = np.array(["a", "b", "c"] * 20), Y.copy()
+    part[::3] = np.nan
+    ax = sparrot.plot.embedding(part, labels)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
+    drawn = ax.collections[0]
+    is_drawn = ~np.ma.getmaskarray(drawn.get_offsets()).any(axis=1)
+    expected = np.array([to_rgba(PALETTE[1]), to_rgba(PALETTE[2])] * 20)
+    assert is_drawn.sum() == 40
+    assert np.allclose(drawn.get_facecolors()[is_drawn], expected)
+    assert sparrot.plot.embedding(part, values=np.arange(60)).collections[0].get_clim() == (0, 59)
+    with pytest.raises(sparrot.InvalidInputError, match="must have rows"):
+        sparrot.plot.embedding(np.full((3, 2), np.nan))
+
+
 def test_a_label_that_is_empty_text_is_missing():
     ax = sparrot.plot.embedding(Y, np.array(["b", "", "a"] * 20))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "missing"]

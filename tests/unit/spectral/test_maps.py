@@ -99,6 +99,9 @@ def test_what_cannot_be_mapped_is_refused():
     for t in (-1, 0.5, "all", True):
         with pytest.raises(InvalidInputError, match="t must be a number of steps"):
             sparrot.DiffusionMap(t=t).fit(points("gaussian", 30))
+    for n, remedy in {3: "give at least 4 points, or take n_components=1", 2: "give at"}.items():
+        with pytest.raises(InvalidInputError, match=f"^{n} points are too few for 2 .*{remedy}"):
+            sparrot.Eigenmaps().fit(points("gaussian", n))
     with pytest.raises(InvalidInputError, match="n_components must be"):
         sparrot.Eigenmaps(30).fit(points("gaussian", 30))
     with pytest.raises(InvalidInputError, match="must be nonnegative numbers"):

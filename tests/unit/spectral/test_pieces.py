@@ -72,6 +72,19 @@ def test_pieces_that_are_complete_graphs_want_fewer_neighbors(components, remedy
     assert caught.message.remedy == f"{THIN}, or if the pieces are clusters, look at each by itself"
 
 
+@pytest.mark.parametrize("components", ["warn", "largest", "each"])
+def test_pieces_of_equal_points_are_told_to_drop_duplicates(components):
+    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 50, axis=0)
+    (caught,) = warnings_of(lambda: sparrot.Eigenmaps(components=components).fit(X))
+    assert "all weights in a piece are the same, as those of equal points" in caught.message.problem
+    assert caught.message.remedy.startswith("if these points are equal, drop the duplicates, or ")
+    knn = sparrot.knn(X + np.random.default_rng(0).uniform(0, 0.1, X.shape), 49)
+    model = sparrot.Eigenmaps(components=components, affinity="precomputed")
+    (caught,) = warnings_of(lambda: model.fit(knn))  # all of whose weights are 1
+    assert "the pieces are nearly complete graphs" in caught.message.problem
+    assert "equal" not in str(caught.message)
+
+
 def test_pairs_and_triples_are_no_complete_graphs_that_want_fewer_neighbors():
     for m in (2, 3, 6):
         W = sp.csr_array(sp.block_diag([clique(m)] * 20))
