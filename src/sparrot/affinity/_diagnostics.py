@@ -65,8 +65,11 @@ def better_search(*remedies: str) -> Iterator[None]:
         _better_search.reset(token)
 
 
-def ways_to_connect(floors: Any = None) -> list[str]:
+def ways_to_connect(floors: Any = None, *, clusters: bool = False) -> list[str]:
     """What joins the pieces of a graph, best first, given the floors that it has.
+
+    Pieces that may be `clusters` are hardly joined by the smallest eps that does: the leading
+    eigenvectors are then constant on each.
 
     Examples
     --------
@@ -82,7 +85,7 @@ def ways_to_connect(floors: Any = None) -> list[str]:
             f"give every point at least {MIN_NEIGHBORS:g} effective neighbors, with QOT by "
             f"{{min_neighbors={MIN_NEIGHBORS:g}}}"
         )
-    return [floor, f"{LARGER}, or {{eps='connected'}}"]
+    return [floor, LARGER if clusters else f"{LARGER}, or {{eps='connected'}}"]
 
 
 def small_size(n: int, floors: Any = None) -> float:
@@ -181,7 +184,8 @@ def in_pieces(
         return None
     pairs = int((sizes == 2).sum())
     apart = f"; {pairs} {'is an isolated pair' if pairs == 1 else 'are isolated pairs'}"
-    floor, larger = ways_to_connect(floors)
+    clusters = n_large_pieces(labels, floors) > 1
+    floor, larger = ways_to_connect(floors, clusters=clusters)
     remedy = [f"if the data is one piece, {floor}", larger]
     remedy += [KEEP_LARGEST] if by_components else []
     remedy += [f"drop these outliers: {outliers}"] if outliers else []
@@ -193,7 +197,7 @@ def in_pieces(
             f"and {what}",
             remedy=[*thinner, f"if the pieces are clusters, {each}"],
         )
-    if n_large_pieces(labels, floors) > 1:
+    if clusters:
         remedy.insert(0, f"if the pieces are clusters, {each}")
     elif by_components:
         remedy.append(each)

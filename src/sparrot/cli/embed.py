@@ -75,7 +75,7 @@ def run(options: Namespace, session: Session) -> None:
     write_results(options, table, lambda: draw_layout(Y, name, labels, label, title))
     values = model.eigenvalues_.tolist()
     facts = {"method": options.method, "components_kept": Y.shape[1], "eigenvalues": values}
-    line = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
+    line = ", ".join(map(_shown, values[:6])) + (", ..." if len(values) > 6 else "")
     print_summary(session, source, options, facts, {"eigenvalues": line} | lines)
 
 
@@ -92,3 +92,15 @@ def _model(options: Namespace) -> Any:
             remedy="take {method='diffusion'}",
         )
     return sparrot.Eigenmaps(options.n_components, **graph)
+
+
+def _shown(eigenvalue: float) -> str:
+    """An eigenvalue with four digits, or those of its distance from one.
+
+    Examples
+    --------
+    >>> _shown(0.98765), _shown(0.999997), _shown(1.0)
+    ('0.9877', '1 - 3.0e-06', '1')
+    """
+    rest = 1 - eigenvalue
+    return f"1 - {rest:.1e}" if 1e-12 < rest < 5e-4 else f"{eigenvalue:.4g}"

@@ -182,10 +182,11 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
 
     def _announce_more_components_than_clusters(self, pairs: Spectrum) -> None:
         rest = np.flatnonzero(pairs.labels >= self.n_clusters_)
-        floor, larger = ways_to_connect(self._floors)
+        clusters = n_large_pieces(pairs.labels, self._floors) > self.n_clusters_
+        floor, larger = ways_to_connect(self._floors, clusters=clusters)
         remedy = [f"if the data is one piece, {floor}", larger, KEEP_LARGEST]
         enough = "take a larger {n_clusters}"
-        if n_large_pieces(pairs.labels, self._floors) > self.n_clusters_:
+        if clusters:
             remedy.insert(0, f"if the pieces are clusters, {enough}")
         else:
             remedy.append(enough)

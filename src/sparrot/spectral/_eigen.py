@@ -104,8 +104,9 @@ def announce_rest(W: Any, labels: IntArray, fate: str, floors: Any = None) -> No
         problem, remedy = f"{problem}; {complete[0]}", complete[1]
         warn(AffinityWarning(problem, value=rest, remedy=[*remedy, f"to keep them, {EACH_PIECE}"]))
         return
-    remedy = ways_to_connect(floors)
-    remedy.insert(0 if n_large_pieces(labels, floors) > 1 else len(remedy), EACH_PIECE)
+    clusters = n_large_pieces(labels, floors) > 1
+    remedy = ways_to_connect(floors, clusters=clusters)
+    remedy.insert(0 if clusters else len(remedy), EACH_PIECE)
     remedy[0] = f"to keep them, {remedy[0]}"
     warn(AffinityWarning(problem, value=rest, remedy=remedy))
 

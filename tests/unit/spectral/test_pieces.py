@@ -16,17 +16,17 @@ from sparrot.spectral._eigen import nearly_separate
 
 SPECTRAL = (sparrot.Eigenmaps, sparrot.DiffusionMap, sparrot.SpectralClustering)
 NAME_ONLY = "one piece in name only"
-REMEDY = (
+IF_LARGE = (  # of pieces that may be clusters, which are not to be joined by a thread
     "give every point at least 5 effective neighbors, with QOT by min_neighbors=5, or take a "
-    "larger perplexity, or eps='connected'"
+    "larger perplexity"
 )
+REMEDY = f"{IF_LARGE}, or eps='connected'"
 THREAD = (
     "give every point at least 5 effective neighbors, with QOT by min_neighbors=5, or take a "
     "larger perplexity, or drop these points"
 )
-RAISE = (
-    "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity, or eps='connected'"
-)
+RAISE_IF_LARGE = "raise the floor, min_neighbors or n_neighbors, or take a larger perplexity"
+RAISE = f"{RAISE_IF_LARGE}, or eps='connected'"
 EACH = "take every piece by itself by components='each'"
 LARGEST = "keep the largest piece alone by components='largest'"
 
@@ -89,7 +89,7 @@ def test_pairs_and_triples_are_no_complete_graphs_that_want_fewer_neighbors():
     for m in (2, 3, 6):
         W = sp.csr_array(sp.block_diag([clique(m)] * 20))
         (caught,) = warnings_of(lambda W=W: eigenpairs(W, 3))
-        assert REMEDY in caught.message.remedy
+        assert IF_LARGE in caught.message.remedy
 
 
 def test_a_cluster_of_two_points_that_hang_by_more_than_a_thread_is_told():
@@ -334,14 +334,14 @@ def test_other_warnings_of_the_affinity_are_not_lost_with_those_of_pieces():
 def test_clusters_far_apart_are_first_told_to_be_taken_one_by_one():
     X = np.vstack([points("gaussian", 60), points("gaussian", 40) + 100])
     qot = sparrot.QOT(perplexity=10)
-    if_one = f"if the data is one piece, {REMEDY}"
+    if_one = f"if the data is one piece, {IF_LARGE}"
     (caught,) = warnings_of(lambda: sparrot.qot(X, perplexity=10))
     clusters = "if the pieces are clusters, "
     assert caught.message.remedy == f"{clusters}look at each by itself, or {if_one}"
     (caught,) = warnings_of(lambda: sparrot.Eigenmaps(2, affinity=qot).fit(X))
     assert caught.message.remedy == f"{clusters}{EACH}, or {if_one}, or {LARGEST}"
     (caught,) = warnings_of(lambda: sparrot.Eigenmaps(2, affinity=qot, components="largest").fit(X))
-    assert caught.message.remedy == f"to keep them, {EACH}, or {REMEDY}"
+    assert caught.message.remedy == f"to keep them, {EACH}, or {IF_LARGE}"
     W = sp.block_diag([blob(60), blob(50), blob(40)], format="csr")
     (caught,) = warnings_of(lambda: sparrot.SpectralClustering(2, affinity="precomputed").fit(W))
     more = f"{clusters}take a larger n_clusters"
@@ -365,16 +365,16 @@ def test_who_has_a_floor_is_told_to_raise_it():
     floor = sparrot.QOT(0.001, min_neighbors=5)
     fitted = floor.fit
     (caught,) = warnings_of(lambda: fitted(X))
-    assert caught.message.remedy.endswith(f"if the data is one piece, {RAISE}")
+    assert caught.message.remedy.endswith(f"if the data is one piece, {RAISE_IF_LARGE}")
     for work in (
         lambda: sparrot.Eigenmaps(2, affinity=floor).fit(X),
         lambda: sparrot.Eigenmaps(2).fit(floor.result_),
         lambda: eigenpairs(floor.result_, 3),
     ):
         (caught,) = warnings_of(work)
-        assert RAISE in caught.message.remedy
+        assert RAISE_IF_LARGE in caught.message.remedy
     (caught,) = warnings_of(lambda: sparrot.Eigenmaps(2).fit(floor.affinity_))  # who can know?
-    assert REMEDY in caught.message.remedy
+    assert IF_LARGE in caught.message.remedy
     with pytest.raises(InvalidInputError, match="multiscale map of a graph in pieces") as raised:
         sparrot.DiffusionMap(2, t="multiscale", affinity=floor).fit(X)
     assert raised.value.remedy.startswith(RAISE)
