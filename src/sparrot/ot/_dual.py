@@ -39,7 +39,7 @@ from sparrot.ot._newton import Dual, DualState, NewtonResult, newton
 from sparrot.ot._problem import Certificate, PowerRegularizer, compressed
 from sparrot.ot._screening import Support, SupportBlock, SupportInBlocks
 
-_DENSE_BLOCK, _FEWEST = 256, 1 << 18  # rows of a dense matrix at a time, and entries, at least
+_DENSE_BLOCK, _FEW = 256, 512  # rows of a dense matrix at a time; all, if they are few
 _SPARSE_BLOCK = 300_000  # entries of a sparse matrix at a time, about
 CEILING_TOL = 1e-3  # marginal error while ceilings may still move
 GATHERED_BYTES = 64  # of one entry of a matrix that comes from workers, all copies counted
@@ -80,7 +80,7 @@ class DenseDual(Dual[DualState]):
     def scores(self, u: FloatArray) -> csr_array:
         """The positive part of `u_i + u_j - C_ij` as a sparse matrix; the last one is kept."""
         if self._last is None or self._last[0] is not u:
-            size = max(_DENSE_BLOCK, _FEWEST // len(u))
+            size = _DENSE_BLOCK if len(u) > _FEW else _FEW
             blocks = [slice(k, k + size) for k in range(0, len(u), size)]
             parts = list(self._run.threads.map(partial(self._positive, u), blocks))
             counts, indices, data = (np.concatenate(part) for part in zip(*parts, strict=True))
