@@ -220,7 +220,8 @@ def test_pieces_are_one_warning_with_the_same_remedies(command, tmp_path, capsys
     assert (
         "give every point at least 5 effective neighbors, with QOT by --min-neighbors 5" in warning
     )
-    assert "or take a larger --perplexity, or --eps connected" in warning
+    assert "or take a larger --perplexity" in warning
+    assert "connected" not in warning  # for these pieces may be clusters
     assert ("by itself by --pieces each" in warning) == (command == "embed")
     assert "components=" not in warning  # there is no such flag
 
@@ -616,8 +617,7 @@ def test_warnings_and_the_log_are_a_line_each(points, capsys):
     assert lines[0] == f"sparrot: read 90 points with 5 features from {points}"
     assert lines[1].startswith("sparrot: warning: the graph has ")
     assert lines[1].endswith(
-        "raise the floor, --min-neighbors or --neighbors, or take a larger --perplexity, or "
-        "--eps connected"
+        "raise the floor, --min-neighbors or --neighbors, or take a larger --perplexity"
     )
     assert len(lines) == 2
     assert json.loads(said.out)["warnings"] == [lines[1].removeprefix("sparrot: warning: ")]
