@@ -11,6 +11,7 @@ from sparrot._eigensolver import (
     _better,
     _breadth_first,
     _Filter,
+    _full,
     _KrylovSpace,
     _ladder,
     _random,
@@ -152,12 +153,12 @@ def test_no_filter_lifts_so_far_that_all_digits_are_lost(first):
 
 def test_a_filter_that_lifts_nothing_is_lowered_until_it_does():
     filter, seen = _Filter(1.0, 300), []
-    while filter.c > -0.5:
+    for _ in range(20):
         filter = filter.lower()
         seen.append(filter.c)
     assert seen == sorted(seen, reverse=True)
-    assert len(seen) < 20
-    assert filter.degree >= 2
+    assert seen[0] < 1
+    assert (filter.c, filter.degree) == (-0.5, 2)
 
 
 @pytest.mark.parametrize("kind", ["new", "thin", "flat", "equal", "old", "nothing", "first"])
@@ -171,7 +172,7 @@ def test_a_block_is_made_orthonormal_whatever_it_has_in_common_with_the_basis(ki
     V, W = space._V[:, :16], rng.standard_normal((n, 4))
     W[:, 3] = {
         "new": W[:, 3],
-        "thin": W[:, 0] + 1e-3 * W[:, 3],
+        "thin": W[:, 0] + 3e-4 * W[:, 3],
         "flat": W[:, 0] + 1e-6 * W[:, 3],
         "equal": W[:, 0],
         "old": V[:, 2],
@@ -185,8 +186,17 @@ def test_a_block_is_made_orthonormal_whatever_it_has_in_common_with_the_basis(ki
     space._E[0, 1] = space._E[1, 0] = crooked
     X, R, H = space._orthonormal(W.copy())
     assert V @ H + X @ R == pytest.approx(W, abs=1e-12 + 10 * crooked)
-    assert X.T @ X == pytest.approx(np.eye(4), abs=1e-13)
-    assert V.T @ X == pytest.approx(np.zeros((16, 4)), abs=1e-12)
+    assert np.abs(X.T @ X - np.eye(4)).max() <= 1e-13
+    assert np.abs(V.T @ X).max() <= 1e-12
+
+
+@pytest.mark.parametrize("columns", [[0, 0, 1, 2], [0, 1, 1, 1], [0, 0, 0, 0]])
+def test_a_block_of_low_rank_keeps_its_span(columns):
+    a = np.random.default_rng(0).standard_normal((300, 3))
+    W = a[:, columns] @ np.diag([1.0, 3.0, 0.5, 2.0])
+    X = np.linalg.qr(_full(W, 0))[0]
+    assert np.linalg.matrix_rank(X) == 4
+    assert np.abs(W - X @ (X.T @ W)).max() <= 1e-12
 
 
 @pytest.mark.parametrize("n_known", [985, 990, 996])
