@@ -43,7 +43,7 @@ _ENTRIES = 400  # of a row: with a filter it is multiplied so often that these a
 _GROWTH = 1e2, 1e6, 1e10  # by which a filter lifts the first value, what it may be, and one
 _LOWEST = -0.5  # c of a filter that is worth it
 _IN_CACHE = 2000  # rows that need no order
-_THIN, _FLAT = 1e-3, 1e-8  # squares of a block's smallest size by its largest: hardly, or not new
+_THIN, _FLAT = 0.03, 1e-4  # a block's smallest size by its largest: hardly new, or not at all
 _ROUNDING = 1e-12  # a length that is nothing else
 _ROWS = 4096  # in a block
 _LINE = 8  # numbers of a line of the cache
@@ -253,7 +253,7 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
         if filter != space.filter:
             mixed = Q[:, : k + width] @ _random(k + width, width, restarts)
             space.begin(space.combined(mixed), filter)
-            due, restarts = kept, restarts + 1
+            due, restarts = kept + 2 * width, restarts + 1
             continue
         if space.is_full:
             space.restart(Q[:, :kept])
@@ -387,7 +387,7 @@ class _Filter:
         Each divides it by :math:`e^{\mathrm{arcosh}\, T_m(s(\lambda))}` at most, in the long run.
         """
         rate = self.degree * np.arccosh(max(self.scaled(value), 1.0))
-        return max(1, int(np.log(excess) / rate)) if rate > 0 and 1 < excess < np.inf else 1
+        return int(np.ceil(np.log(excess) / rate)) if rate > 0 and 1 < excess < np.inf else 1
 
     def scaled(self, values: FloatArray | float) -> Any:
         """The map s."""
@@ -481,35 +481,36 @@ class _KrylovSpace:
         each block to tell when V has to be subtracted twice, which leaves nothing but rounding.
         """
         m = self._known + self.size
-        V = self._V[:, :m]
+        V, E = self._V[:, :m], self._E[:m, :m]
+        H, roots, U = self._subtract(V, W)
+        rounding = _EPS * np.sqrt(np.vdot(H, H) + roots[-1] ** 2) / roots[0]
+        self._lacking = rounding + E @ np.abs(H @ (U / roots))
+        if self._lacking.max(initial=0.0) > self._tol:
+            more, roots, U = self._subtract(V, W)
+            H, self._lacking = H + more, np.full_like(H, _EPS)
+        if roots[0] <= max(_FLAT * roots[-1], _ROUNDING):
+            X = self._straightened(_full(W, m))
+            return X, X.T @ W, H[self._known :]
+        X, R = self._S.times(W, U / roots), roots[:, None] * U.T
+        if roots[0] < _THIN * roots[-1]:  # once more, for columns that were nearly dependent
+            squares, U = np.linalg.eigh(self._S.sum(lambda rows: X[rows].T @ X[rows]))
+            roots = np.sqrt(squares)
+            X, R = self._S.times(X, U / roots), roots[:, None] * (U.T @ R)
+        return X, R, H[self._known :]
 
-        def coefficients(rows: slice) -> FloatArray:
-            return V[rows].T @ W[rows]
+    def _subtract(self, V: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Replace W by `W - V H` with `H = V' W`: H, and r and U with `W' W = U diag(r^2) U'`.
+
+        The numbers r ascend; none is less than rounding.
+        """
+        H = self._S.sum(lambda rows: V[rows].T @ W[rows])
 
         def rest(rows: slice) -> FloatArray:
             W[rows] -= V[rows] @ H
             return W[rows].T @ W[rows]
 
-        H = found = self._S.sum(coefficients)
         squares, U = np.linalg.eigh(self._S.sum(rest))
-        least = max(squares[0], _ROUNDING**2)
-        rounding = _EPS * np.sqrt((np.square(H).sum() + squares[-1]) / least)
-        lacking = rounding + self._E[:m, :m] @ np.abs(H @ (U / np.sqrt(np.maximum(squares, least))))
-        if lacking.max(initial=0.0) > self._tol:
-            H = self._S.sum(coefficients)
-            squares, U = np.linalg.eigh(self._S.sum(rest))
-            lacking, found = np.full_like(H, _EPS), found + H
-        self._lacking = lacking
-        if squares[0] <= max(_FLAT * squares[-1], _ROUNDING**2):
-            X = self._straightened(_full(W, m))
-            return X, X.T @ W, found[self._known :]
-        roots = np.sqrt(squares)
-        X, R = self._S.times(W, U / roots), roots[:, None] * U.T
-        if squares[0] < _THIN * squares[-1]:  # once more, for columns that were nearly dependent
-            squares, U = np.linalg.eigh(self._S.sum(lambda rows: X[rows].T @ X[rows]))
-            roots = np.sqrt(squares)
-            X, R = self._S.times(X, U / roots), roots[:, None] * (U.T @ R)
-        return X, R, found[self._known :]
+        return H, np.sqrt(np.maximum(squares, _ROUNDING**2)), U
 
     def _straightened(self, X: FloatArray) -> FloatArray:
         """A basis of the span of X, without what V has of it."""

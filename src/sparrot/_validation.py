@@ -394,13 +394,14 @@ def _asymmetry(W: Any) -> float:
 
     If these have entries in the same places, as symmetric matrices have, it is one of numbers.
     """
-    transposed = W.T
-    if issparse(W):
-        transposed = W.T.tocsr()
-        same = W.has_canonical_format and np.array_equal(W.indptr, transposed.indptr)
-        if same and np.array_equal(W.indices, transposed.indices):
-            return float(np.abs(W.data - transposed.data).max(initial=0.0))
-    return float(abs(W - transposed).max())
+    if not issparse(W):
+        return float(abs(W - W.T).max())
+    turned = W.T.tocsr()  # its indices are sorted
+    ordered = W if W.has_sorted_indices else turned.T.tocsr()
+    same = ordered.has_canonical_format and np.array_equal(ordered.indptr, turned.indptr)
+    if same and np.array_equal(ordered.indices, turned.indices):
+        return float(np.abs(ordered.data - turned.data).max(initial=0.0))
+    return float(abs(W - turned).max())
 
 
 def as_finite(values: Any, shape: tuple[int, ...] | None, name: str) -> FloatArray:

@@ -15,10 +15,11 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, partial
 from numbers import Integral
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import Any, TypeVar
 
 import joblib
@@ -108,45 +109,38 @@ class _SingleThreadedBlas:
 
     Most libraries have one setting for the process. As of threadpoolctl 3.8 only the thread that
     changed it first may change it again, and everybody else is ignored without a word. So a thread
-    that does nothing else sets the limit and takes it back, and nobody can change it meanwhile.
+    that does nothing else sets the limit and takes it back, and nobody can change it meanwhile. It
+    waits for the next time: to start one takes longer than to solve a small problem.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
-        self._over = Event()
-        self._holder: Thread | None = None
+        self._holder = ThreadPoolExecutor(1, "sparrot-blas")
+        self._limit: ExitStack | None = None
 
     def acquire(self) -> None:
         with self._lock:
             if self._users == 0:
-                held, self._over = Event(), Event()
-                arguments = held, self._over
-                self._holder = Thread(target=_hold, args=arguments, name="blas", daemon=True)
-                self._holder.start()
-                held.wait()
+                self._limit = self._holder.submit(_hold).result()
             self._users += 1
 
     def release(self) -> None:
         with self._lock:
             self._users = max(0, self._users - 1)  # a fork counts from zero within a call
-            if self._users == 0 and self._holder is not None:
-                self._over.set()
-                self._holder.join()
-                self._holder = None
+            if self._users == 0 and self._limit is not None:
+                self._holder.submit(self._limit.close).result()
+                self._limit = None
 
 
-def _hold(held: Event, over: Event) -> None:
-    """Hold BLAS to one thread until it is over."""
-    try:
-        blas = _blas()
-        for library in blas.lib_controllers:  # as of threadpoolctl 3.8
-            getattr(library, "clear_controlling_thread", lambda force: None)(force=True)
-        with blas.limit(limits=1):
-            held.set()
-            over.wait()
-    finally:
-        held.set()
+def _hold() -> ExitStack:
+    """Hold BLAS to one thread until what is returned is closed, by the same thread."""
+    blas = _blas()
+    for library in blas.lib_controllers:  # as of threadpoolctl 3.8
+        getattr(library, "clear_controlling_thread", lambda force: None)(force=True)
+    limit = ExitStack()
+    limit.enter_context(blas.limit(limits=1))
+    return limit
 
 
 def _limit_this_thread() -> list[tuple[Any, int]]:

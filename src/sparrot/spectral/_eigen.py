@@ -145,9 +145,10 @@ def nearly_separate(
     (0, array([], dtype=int64))
     """
     few = min(small_size(len(vectors), floors), most)
-    found = among & (values >= 1 - _NEAR) & (participation(vectors) < few)
+    near = np.flatnonzero(among & (values >= 1 - _NEAR))
+    found = near[participation(vectors[:, near]) < few]
     size = np.abs(vectors[:, found])
-    return int(found.sum()), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))
+    return len(found), np.flatnonzero((2 * size >= size.max(axis=0)).any(axis=1))
 
 
 def announce_nearly_separate(
@@ -384,6 +385,7 @@ def _merged(
     vectors = np.zeros((len(labels), len(order)))
     for column, pair in enumerate(order):
         points, pairs = parts[owners[pair]]
-        vectors[points, column] = pairs.vectors[:, pair - np.searchsorted(owners, owners[pair])]
+        rows = slice(None) if len(points) == len(labels) else points
+        vectors[rows, column] = pairs.vectors[:, pair - np.searchsorted(owners, owners[pair])]
     solver = parts[-1][1].solver
     return Spectrum(values[order], vectors, residuals[order], owners[order], labels, degree, solver)
