@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sparrot._validation import refuse_broken
-from sparrot.errors import InvalidInputError, load_extra
-from sparrot.io._text import features, require_column
+from sparrot.errors import AffinityWarning, InvalidInputError, literal, load_extra, warn
+from sparrot.io._text import counts_rows, features, require_column
 
 if TYPE_CHECKING:
     from sparrot.io._points import Table
@@ -80,6 +80,14 @@ def _features(source: Path, label: str | None, without: Sequence[str]) -> tuple[
     words = [k for k, number in enumerate(is_number) if not number]
     names = list(columns)
     kept = features(source, names, filled, words, label, without)
+    if len(kept) > 1 and kept[0] == 0 and counts_rows(filled[:, 0]):
+        warn(
+            AffinityWarning(
+                f"{source}: the first column, {names[0]!r}, counts the rows, and was taken for a "
+                "feature",
+                remedy=f"leave it out by {{without={literal(repr(names[0]))}}} if it is an index",
+            )
+        )
     place = np.cumsum(is_number) - 1
     return X[:, [place[k] for k in kept]], [names[k] for k in kept]
 

@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 _LABELS = 20  # different integers in a column that may be labels
 _SEEN = 200  # columns, at most, that such a one is compared with
-_LABEL_NAMES = {"label", "labels", "class", "target", "category", "cluster", "group", "y"}
+_LABEL_NAMES = {  # in small letters, without what separates words
+    *("label", "labels", "labelid", "class", "classes", "classid", "target", "targets", "outcome"),
+    *("category", "categories", "cluster", "clusters", "clusterid", "group", "groups", "y"),
+    *("celltype", "celltypes", "species", "leiden", "louvain", "groundtruth"),
+}
+_FEWEST_COUNTED = 5  # rows, at least, that a column counts; 1 and 2 may be anything
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "#n/a"}
 
@@ -83,7 +88,7 @@ def _features(
     LOG.info("%s is read %s a header and %s row names", source, *said)
     X = table.below if layout.header else np.vstack([_values(table.first), table.below])
     words = _columns_of_words(table, layout, X, {label, *without})
-    _warn_if_doubtful(table, layout, header, names)
+    _warn_if_doubtful(table, layout, header, names, {label, *without})
     if table.blank:
         what = "column" if table.blank == 1 else f"{table.blank} columns"
         problem = f"{source}: left out the last {what}, empty and without a name"
@@ -192,12 +197,11 @@ def features(
                 else "",
             )
         )
-    if _looks_like_label(names, X, kept):
-        name = names[kept[-1]]
+    for name, which in _like_labels(names, X, kept):
         warn(
             AffinityWarning(
-                f"{source}: the last column of numbers, {name!r}, has a few integers as labels do, "
-                "and was taken for a feature",
+                f"{source}: the {which} has a few integers as labels do, and was taken for a "
+                "feature",
                 remedy=[
                     f"if it is a label, give {{label={literal(repr(name))}}}" * (label is None),
                     f"if it is no feature, leave it out by {{without={literal(repr(name))}}}",
@@ -220,23 +224,68 @@ def require_column(
         )
 
 
-def _looks_like_label(names: Sequence[str], X: FloatArray, kept: list[int]) -> bool:
-    """Whether the last feature has few integers, and is called a label or stands out by them.
+def _like_labels(names: Sequence[str], X: FloatArray, kept: list[int]) -> Iterator[tuple[str, str]]:
+    """The features that may be labels: their names, and which columns they are, in words.
 
-    It stands out if most of the others have more than three times as many distinct values; in a
-    table of integers alone, which may be of pixels or counts, all of the others.
+    All of them have few integers. They have a name of labels; or they are the first or the last
+    column, and stand out.
     """
-    *others, last = kept
-    if not others or not _are_whole(X[:, last]):
-        return False
-    found = len(np.unique(X[:, last]))
-    if not 2 <= found <= min(_LABELS, len(X) // 5):
-        return False
-    if names[last].strip().lower() in _LABEL_NAMES:
-        return True
+    if len(kept) < 2:
+        return
+    ends = {kept[0]: "first", kept[-1]: "last"}
+    few = min(_LABELS, len(X) // 5)
+    for c in kept:
+        is_named = _is_label_name(names, c) and _has_few(X[:, c], len(X) // 2)
+        if is_named or (c in ends and _has_few(X[:, c], few) and _stands_out(names, X, kept, c)):
+            place = f"{ends[c]} column of numbers, {names[c]!r}," if c in ends else ""
+            yield names[c], place or f"column {names[c]!r}"
+
+
+def _is_label_name(names: Sequence[str], c: int) -> bool:
+    """Whether a column is called as labels are; y is a coordinate where there is an x.
+
+    Examples
+    --------
+    >>> [_is_label_name(["Cell type", "y", "height"], c) for c in range(3)]
+    [True, True, False]
+    >>> _is_label_name(["x", "y"], 1)
+    False
+    """
+    name = re.sub(r"[\W_]", "", names[c].lower())
+    is_coordinate = name == "y" and any(other.strip().lower() == "x" for other in names)
+    return name in _LABEL_NAMES and not is_coordinate
+
+
+def _has_few(x: FloatArray, most: int) -> bool:
+    """Whether a column has integers alone, two at least and so many at most that are distinct."""
+    return _are_whole(x) and 2 <= len(np.unique(x)) <= most
+
+
+def _stands_out(names: Sequence[str], X: FloatArray, kept: list[int], c: int) -> bool:
+    """Whether most other features have more than three times as many distinct values.
+
+    All of the others, in a table of integers alone, which may be of pixels or counts, and for a
+    first column that has no name, or a number for a name.
+    """
+    others = [k for k in kept if k != c]
     seen = others[:: -(-len(others) // _SEEN)]
-    many = float(np.mean([len(np.unique(X[:, c])) > 3 * found for c in seen]))
-    return many == 1 or (many > 0.5 and not all(_are_whole(X[:, c]) for c in seen))
+    found = len(np.unique(X[:, c]))
+    many = float(np.mean([len(np.unique(X[:, k])) > 3 * found for k in seen]))
+    if many == 1 or (c == kept[0] and names[c].isdecimal()):
+        return many == 1
+    return many > 0.5 and not all(_are_whole(X[:, k]) for k in seen)
+
+
+def counts_rows(x: FloatArray) -> bool:
+    """Whether a column counts the rows, from 0 or from 1, and these are more than a few.
+
+    Examples
+    --------
+    >>> [counts_rows(np.arange(k, k + 5.0)) for k in (0, 1, 2)], counts_rows(np.arange(2.0))
+    ([True, True, False], False)
+    """
+    n = len(x)
+    return n >= _FEWEST_COUNTED and bool(x[0] in (0, 1) and (x == x[0] + np.arange(n)).all())
 
 
 def _are_whole(x: FloatArray) -> bool:
@@ -539,13 +588,17 @@ def _refusal(
 
 
 def _warn_if_doubtful(
-    table: _Table, layout: _Layout, header: bool | None, names: bool | None
+    table: _Table,
+    layout: _Layout,
+    header: bool | None,
+    names: bool | None,
+    no_features: Set[str | None],
 ) -> None:
     """Say what was decided where a file could be read in two ways and the caller left it open."""
     if header is None:
         for what, remedy in _doubts_about_header(table, layout):
             warn(AffinityWarning(f"{table.source}: the first line {what}", remedy=remedy))
-    if names is None:
+    if names is None and layout.columns[0] not in no_features:
         for what, remedy in _doubts_about_names(table, layout):
             column = f"the first column, {layout.columns[0]!r},"
             warn(AffinityWarning(f"{table.source}: {column} {what}", remedy=remedy))
@@ -605,8 +658,10 @@ def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, s
             "taken for row names",
             "write plain numbers if it is a feature",
         )
-    nameless = layout.header and not layout.names
-    if nameless and table.below.shape[1] > 1 and np.array_equal(column, np.arange(len(column))):
+    if not layout.header:
+        column = np.append(_values(table.first[:1]), column)
+    counts = counts_rows(column) or (layout.header and np.array_equal(column, range(len(column))))
+    if counts and not layout.names and table.below.shape[1] > 1:
         yield (
             "counts the rows, and was taken for a feature",
             "give {names=True} if it is an index",

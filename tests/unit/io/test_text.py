@@ -216,6 +216,81 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     assert line.endswith("if it is no feature, leave it out by without='year'")
 
 
+def rows(*columns):
+    """Lines of numbers, of functions of the number of the line."""
+    return "".join(",".join(str(f(k)) for f in columns) + "\n" for k in range(20))
+
+
+AMONG = "column of numbers"
+
+
+def half(k):
+    return k * k + 0.5
+
+
+@pytest.mark.parametrize(
+    "name", ["label", "Labels", "CLASS", "cluster", "target", "cell_type", "y"]
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_column_with_the_name_of_labels_is_remarked_on_wherever_it_is(read, name, place):
+    heading, columns = ["h", "w"], [half, half]
+    heading.insert(place, name)
+    columns.insert(place, lambda k: k % 9)
+    X, _, (line,) = read(",".join(heading) + "\n" + rows(*columns))
+    assert np.shape(X) == (20, 3)
+    which = (f"first {AMONG}, {name!r},", f"column {name!r}", f"last {AMONG}, {name!r},")[place]
+    assert f"the {which} has a few integers" in line
+    assert f"give label={name!r}" in line
+    assert f"leave it out by without={name!r}" in line
+    assert read(",".join(heading) + "\n" + rows(*columns), without=[name])[2] == []
+
+
+def test_what_only_has_the_name_or_only_the_integers_in_the_middle_is_a_feature(read):
+    assert read("h,class,w\n" + rows(half, half, half))[2] == []  # no integers
+    assert read("h,class,w\n" + rows(half, lambda k: k + 2, half))[2] == []  # all distinct
+    assert read("h,class,w\n" + rows(half, lambda k: 0, half))[2] == []  # constant
+    assert read("h,sex,w\n" + rows(half, lambda k: k % 2, half))[2] == []
+    assert read(rows(half, lambda k: k % 2, half))[2] == []
+    assert read("x,y,z\n" + rows(half, lambda k: k % 3, half))[2] == []  # coordinates
+
+
+def test_a_first_column_of_few_integers_that_stands_out_is_remarked_on(read):
+    (line,) = read("kind,h,w\n" + rows(lambda k: k % 3, half, half))[2]
+    assert "the first column of numbers, 'kind', has a few integers" in line
+    (line,) = read(rows(lambda k: k % 3, half, half))[2]
+    assert "the first column of numbers, '0', has a few integers" in line
+    assert "give label='0'" in line
+    pixels = rows(lambda k: k % 3, lambda k: k % 7, half, half)  # of which not all are many
+    assert read(pixels)[2] == []
+    assert "'a', has a few" in read("a,b,c,d\n" + pixels)[2][0]
+    assert read("a,b,c\n" + rows(lambda k: 0, half, half))[2] == []  # constant
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("header", ["", "id,h\n"])
+def test_a_first_column_that_counts_the_rows_is_remarked_on(read, header, start):
+    text = header + rows(lambda k: k + start, half)
+    X, _, (line,) = read(text)
+    assert np.shape(X) == (20, 2)
+    name = "id" if header else "0"
+    assert f"the first column, {name!r}, counts the rows, and was taken for a feature" in line
+    assert line.endswith("give names=True if it is an index")
+    assert np.shape(read(text, names=True)[0]) == (20, 1)
+    for known in ({"names": True}, {"names": False}, {"without": [name]}):
+        assert read(text, **known)[2] == []
+    assert read(header + rows(lambda k: k + 2, half))[2] == []
+    assert read(header + rows(half, lambda k: k + start))[2] == []  # not the first
+
+
+def test_a_first_column_of_a_parquet_file_that_counts_the_rows_is_remarked_on(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"id": range(1, 21), "h": np.arange(20) ** 2 + 0.5}).to_parquet(path)
+    with pytest.warns(AffinityWarning, match="the first column, 'id', counts the rows") as caught:
+        assert sparrot.read_points(path).shape == (20, 2)
+    assert str(caught[0].message).endswith("leave it out by without='id' if it is an index")
+    assert sparrot.read_points(path, without="id").shape == (20, 1)
+
+
 def titanic():
     rng = np.random.default_rng(0)
     age, weight, survived = (rng.integers(*ends, 200) for ends in ((1, 80), (50, 100), (0, 2)))
