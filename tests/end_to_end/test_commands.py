@@ -673,7 +673,7 @@ def test_info_says_why_a_table_has_no_points(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,?\n4,5\n")
     facts = told(capsys, "info", tmp_path / "a.csv")
     assert facts["n"] is None
-    assert "'?' at row 1, column 1, 'b'" in facts["problem"]
+    assert "'?' on line 3, column 'b'" in facts["problem"]
     assert told(capsys, "info", tmp_path / "a.csv", "--without", "b")["features"] == 1
 
 

@@ -39,6 +39,11 @@ def read_columns(
     return _features(source, label, without)[1]
 
 
+def whereabouts(source: Path, point: int, **_: Any) -> str:
+    """Where a point is in the table, in words."""
+    return f"at row {point} (counted from 0)"
+
+
 def list_columns(source: Path) -> dict[str, list[str]]:
     """The columns by what they hold: numbers, something else, nothing, or the index."""
     columns, is_number = _columns(source)

@@ -272,13 +272,15 @@ def _require_finite_table(X: Any, source: Path, given: Mapping[str, Any]) -> Non
         return
     i, j = bad[0]
     chosen = FORMATS[ending(source)]
+    options = _given(given, chosen, source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AffinityWarning)  # they were given when X was read
-        names = chosen.load().read_columns(source, **_given(given, chosen, source))
+        names = chosen.load().read_columns(source, **options)
+        where = chosen.load().whereabouts(source, int(i), **options)
     what = "no number" if np.isnan(X[i, j]) else "an infinite number"
     raise InvalidInputError(
-        f"{source} has {what} in column {names[j]!r} at row {i} (counted from 0, without a "
-        f"header; {counted(len(bad), 'such entry', 'such entries')} in all)",
+        f"{source} has {what} in column {names[j]!r} {where}, "
+        f"{counted(len(bad), 'such entry', 'such entries')} in all",
         parameter="path",
         value=source,
         remedy=[

@@ -124,6 +124,20 @@ def read_column(
         return _as_labels(np.asarray([row[column] for row in rows], dtype=str))
 
 
+def whereabouts(
+    source: Path,
+    point: int,
+    *,
+    header: bool | None = None,
+    names: bool | None = None,
+    label: str | None = None,
+    without: Sequence[str] = (),
+) -> str:
+    """Where a point is in the file, in words."""
+    layout = _decide(_read(source), header, names, {label, *without})
+    return f"on line {_line_of(source, point + int(layout.header))}"
+
+
 def list_columns(
     source: Path, *, header: bool | None = None, names: bool | None = None
 ) -> dict[str, list[str]]:
@@ -309,7 +323,8 @@ def write_table(table: Table, target: Path) -> None:
 class _Words:
     """Fields of a column that are neither numbers nor missing: how many, the first, different ones.
 
-    Of the different ones there are enough to see that they are many.
+    The row of the first is counted from 0 below the first line, which is row -1. Of the different
+    ones there are enough to see that they are many.
     """
 
     row: int
@@ -392,7 +407,7 @@ def _read_below(
             blank = width - 1
         elif len(row) != width:
             problem = (
-                f"is not a table of numbers: row {k} (counted from 0 below the first line) has "
+                f"is not a table of numbers: line {_line_of(source, k + 1)} has "
                 f"{counted(len(row), 'field')}, and those before it have {width}"
             )
             raise _refusal(source, problem, "repair that line", [], delimiter)
@@ -484,8 +499,8 @@ def _decide(
         lengths = (
             f"its header has {counted(len(first), 'field')}, and its rows have {width}"
             if header
-            else f"row 1 (counted from 0) has {counted(width, 'field')}, and those before it have "
-            f"{len(first)}"
+            else f"line {_line_of(table.source, 1)} has {counted(width, 'field')}, and the one "
+            f"before it has {len(first)}"
         )
         problem = f"is not a table of numbers: {lengths}"
         raise _refusal(table.source, problem, "repair that line", first, table.delimiter)
@@ -553,20 +568,18 @@ def _columns_of_words(
 
 def _word_among_numbers(table: _Table, layout: _Layout, c: int, words: _Words) -> InvalidInputError:
     """The error of the first word in a column of numbers, and what it may be."""
-    row = words.row + (0 if layout.header else 1)
-    where = "counted from 0 below the header" if layout.header else "counted from 0"
-    name = f", {layout.columns[c]!r}" if layout.header else ""
-    names = ", the first column being row names" if layout.names else ""
+    names = ", row names included" if layout.names else ""
+    where = "" if layout.header else f" (columns are counted from 0{names})"
     thousands = _THOUSANDS.fullmatch(words.text) is not None
     remedy = ["impute what is missing"]
     if thousands:
         remedy = [f"write {words.text.replace(',', '')}, without a separator of thousands"]
-    elif row == 0 and not layout.header:
+    elif words.row < 0:
         remedy = ["give {header=True} if the first line is a header"]
     return _refusal(
         table.source,
-        f"is not a table of numbers: {words.text!r} at row {row}, column {c}{name} "
-        f"({where}{names}), is no number",
+        f"is not a table of numbers: {words.text!r} on line {_line_of(table.source, words.row + 1)}"
+        f", column {layout.columns[c]!r}{where}, is no number",
         [*remedy, f"leave that column out by {{without={literal(repr(layout.columns[c]))}}}"],
         table.first if thousands else [*table.first, words.text],
         table.delimiter,
@@ -647,9 +660,9 @@ def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, s
     if layout.names and 0 in table.words and not np.isnan(column).all():
         words = table.words[0]
         yield (
-            f"has words in {words.count} of {len(column)} rows ({words.text!r} at row "
-            f"{words.row + int(not layout.header)}) and numbers in others, and was taken for row "
-            "names",
+            f"has words in {words.count} of {len(column)} rows ({words.text!r} on line "
+            f"{_line_of(table.source, words.row + 1)}) and numbers in others, and was taken for "
+            "row names",
             "give {names=False} if it is a feature",
         )
     elif layout.names and 0 in table.words and _is_number_of_others(table.words[0].text):
@@ -669,22 +682,45 @@ def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, s
 
 
 def _rows(file: TextIO, delimiter: str) -> Iterator[list[str]]:
-    """The lines of a file that have anything in them, as fields, without comments on top.
+    """The lines of a file that have anything in them, as fields, without comments on top."""
+    return (row for _, row in _numbered_rows(file, delimiter))
 
-    These begin with #, and so may a header or a name of a row: then the next line has as many
+
+def _numbered_rows(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The same, each with the number of its line.
+
+    Comments begin with #, and so may a header or a name of a row: then the next line has as many
     fields, and a number among them.
     """
-    rows = filter(None, csv.reader(file, delimiter=delimiter))
-    above: list[str] = []
-    for row in rows:
+    rows = _numbered_lines(file, delimiter)
+    k, above = 0, list[str]()
+    for line, row in rows:
         fits = len(row) == len(above) and any(map(_is_number, row))
         if above and (fits or not above[0].startswith("#")):
-            yield from (above, row)
+            yield from ((k, above), (line, row))
             break
-        above = row
+        k, above = line, row
     else:
-        yield from filter(None, [above])
+        yield from [(k, above)] if above else []
     yield from rows
+
+
+def _numbered_lines(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """All lines with anything in them, counted from 1; a field may go on in the next line."""
+    reader, line = csv.reader(file, delimiter=delimiter), 1
+    for row in reader:
+        if row:
+            yield line, row
+        line = reader.line_num + 1
+
+
+def _line_of(source: Path, row: int) -> int:
+    """The number of the line of a row, as editors count: from 1, with comments and blank lines.
+
+    Rows are counted from 0, and the header is one. The file is read once more: only errors ask.
+    """
+    with _opened(source) as file:
+        return next(islice(_numbered_rows(file, _delimiter(source)), row, None))[0]
 
 
 def _delimiter(path: Path) -> str:

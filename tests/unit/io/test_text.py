@@ -54,7 +54,7 @@ def test_a_missing_cell_anywhere_is_a_missing_number(read, header, column, row, 
 
 def test_a_missing_cell_is_refused_where_points_are_wanted(tmp_path):
     (tmp_path / "a.csv").write_text("height,width\n,2\n3,4\n")
-    with pytest.raises(InvalidInputError, match="no number in column 'height' at row 0"):
+    with pytest.raises(InvalidInputError, match="no number in column 'height' on line 2"):
         sparrot.read_points(tmp_path / "a.csv")
 
 
@@ -105,11 +105,9 @@ def test_a_first_column_of_numbers_and_words_is_named_and_may_be_claimed(read):
     assert X == [[2], [4], [6]]
     assert names == ["1", "x7", "5"]
     assert len(said) == 1
-    assert "the first column, 'height', has words in 1 of 3 rows ('x7' at row 1)" in said[0]
+    assert "the first column, 'height', has words in 1 of 3 rows ('x7' on line 3)" in said[0]
     assert said[0].endswith("give names=False if it is a feature")
-    with pytest.raises(
-        InvalidInputError, match=r"'x7' at row 1, column 0, 'height' .*is no number"
-    ):
+    with pytest.raises(InvalidInputError, match=r"'x7' on line 3, column 'height', is no number"):
         read(text, names=False)
 
 
@@ -165,7 +163,7 @@ def test_columns_of_text_are_left_out_with_one_line_that_names_them(read):
     assert line.endswith("'a', 'b', which are not of numbers; to color by one, give label='a'")
     with pytest.raises(InvalidInputError, match="must have columns of numbers after the first"):
         read("h,w\na,b\nc,d\n")
-    with pytest.raises(InvalidInputError, match="'x' at row 2, column 0, 'h'"):
+    with pytest.raises(InvalidInputError, match="'x' on line 4, column 'h', is"):
         read(table("ab" * 6).replace("2.5,", "x,"), names=False)
 
 
@@ -183,7 +181,7 @@ def test_a_first_column_of_few_words_that_repeat_is_no_row_names(read, tmp_path)
 
 def test_a_word_among_numbers_does_not_matter_in_a_column_that_is_left_out(read):
     text = "x,age,y\n1,30,5\n2,?,6\n3,41,7\n"
-    with pytest.raises(InvalidInputError, match=r"'\?' at row 1.* out by without='age'"):
+    with pytest.raises(InvalidInputError, match=r"'\?' on line 3.* out by without='age'"):
         read(text)
     assert read(text, without=["age"])[0] == [[1, 5], [2, 6], [3, 7]]
     assert read(text, label="age")[0] == [[1, 5], [2, 6], [3, 7]]
@@ -431,7 +429,8 @@ def test_columns_that_are_left_out_are_no_part_of_the_points(suffix, tmp_path):
         sparrot.read_points(path, without="c")
     with pytest.raises(InvalidInputError, match="leaves no column of numbers"):
         sparrot.read_points(path, label="kind", without=["a", "b", "day"])
-    with pytest.raises(InvalidInputError, match="no number in column 'b' at row 2") as error:
+    where = "on line 4" if suffix == ".csv" else r"at row 2 \(counted from 0\)"
+    with pytest.raises(InvalidInputError, match=f"no number in column 'b' {where}, 1 s") as error:
         sparrot.read_points(path, label="kind")
     assert "without='b'" in str(error.value)
 
@@ -507,7 +506,10 @@ def test_a_header_or_name_that_begins_with_a_hash_is_no_comment(read, tmp_path):
     ("text", "complaint"),
     [
         ('x,y\n1,"1,000"\n2,3\n', "write 1000, without a separator of thousands, or leave"),
-        ("x,y\n1,2\n2,oops\n3,4", "'oops' at row 1, column 1, 'y' .* impute what is missing, or"),
+        (
+            "x,y\n1,2\n2,oops\n3,4",
+            "'oops' on line 3, column 'y', is no number; impute what is missing, or",
+        ),
         ("x,y\n", "has no rows of numbers below its first line; write one row per point"),
     ],
 )
@@ -517,9 +519,29 @@ def test_what_is_wrong_with_a_table_comes_with_what_helps(read, text, complaint)
 
 
 def test_a_word_is_found_in_the_column_of_the_file_also_beside_row_names(read):
-    found = "'b' at row 0, column 1 .counted from 0, the first column being row names., is no num"
+    found = "'b' on line 1, column '1' .columns are counted from 0, row names included., is no num"
     with pytest.raises(InvalidInputError, match=f"{found}.*header=True if the first line is a hea"):
         read("a,b\n1,2\n3,4\n", header=False)
+
+
+@pytest.mark.parametrize("above", ["", "# made by me\n\n# and you\n"])
+@pytest.mark.parametrize("header", ["", "x,y\n"])
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ("?", "'[?]' on line {line}, column"),
+        ("", "no number in column '[y1]' on line {line}"),
+        ("1,2", "line {line} has 3 fields, and those before it have 2"),
+    ],
+)
+def test_errors_name_the_line_of_the_file_as_editors_count_it(
+    tmp_path, above, header, bad, complaint
+):
+    lines = f'{above}{header}1,2\n3,4\n\n"5\n",6\n7,{bad}\n8,9\n'
+    (tmp_path / "a.csv").write_text(lines)
+    line = 1 + lines.split("\n").index(f"7,{bad}")
+    with pytest.raises(InvalidInputError, match=complaint.format(line=line)):
+        sparrot.read_points(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("name", ["cell type", "a:b", "c!r", "{x}", "it's"])
