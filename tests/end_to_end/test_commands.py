@@ -462,6 +462,7 @@ def test_a_file_with_points_and_an_affinity_leaves_the_choice_to_the_user(tmp_pa
         (("--array", "X"), "X", True),
         (("--array", "layers/raw"), "X", False),
         (("--pca", 3), "X", False),
+        (("--standardize",), "X", False),
     ],
 )
 def test_a_graph_says_which_array_of_its_file_it_is_of(options, use_rep, known, tmp_path, capsys):
@@ -529,6 +530,55 @@ def test_principal_components_come_first_if_asked_for(points, capsys):
     assert facts["mean_cost"] < sparrot.qot(X).mean_cost
     assert main(["affinity", str(points), "--pca", "5"]) == 2
     assert "--pca must be an integer from 1 to 4" in capsys.readouterr().err
+
+
+UNITS = np.column_stack([1000 * X[:, 0] + 5, X[:, 1], np.full(90, 0.1)]).astype(np.float32)
+
+
+def test_columns_are_standardized_if_asked_for(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", UNITS)
+    saved = tmp_path / "w.npz"
+    facts = told(capsys, "affinity", tmp_path / "x.npy", "--standardize", "-o", saved)
+    assert facts["standardized"]
+    Z = UNITS.astype(np.float64)
+    Z = (Z - Z.mean(axis=0)) / np.where(Z.std(axis=0) > 1e-6, Z.std(axis=0), 1)
+    W = sparrot.load(saved).matrix
+    assert abs(W - sparrot.qot(Z, eps="auto", min_neighbors="auto").matrix).max() < 1e-6
+    assert not told(capsys, "affinity", tmp_path / "x.npy")["standardized"]
+    for command in ("affinity", "embed", "cluster", "path", "tsne", "report"):
+        asked = [command, str(tmp_path / "x.npy"), "--standardize", "--pca", "2"]
+        more = ["-o", str(tmp_path / "page.html")] if command == "report" else []
+        assert main([*asked, *more]) == 0
+        line = "points      90 in 2 dimensions, standardized, principal components\n"
+        assert line in capsys.readouterr().out
+
+
+def test_an_affinity_of_standardized_points_is_checked_against_these(tmp_path, capsys):
+    points, saved = tmp_path / "x.npy", tmp_path / "w.npz"
+    np.save(points, UNITS)
+    for made in (["--standardize"], ["--pca", "1"], ["--standardize", "--pca", "2"]):
+        assert main(["affinity", str(points), *made, "-q", "-o", str(saved)]) == 0
+        check = ["info", str(saved), "--check", str(points)]
+        assert main([*check, *made]) == 0
+        assert "the claim holds" in capsys.readouterr().out
+    assert main(check) == 2
+    assert "or give --standardize and --pca as it was made" in capsys.readouterr().err
+    assert main(["info", str(points), "--standardize"]) == 2
+    assert "--standardize is for the points that an affinity was" in capsys.readouterr().err
+
+
+def test_what_cannot_be_standardized_is_refused_with_what_helps(tmp_path, capsys):
+    sparse, stored, costs = (tmp_path / name for name in ("a.mtx", "w.npz", "c.npy"))
+    mmwrite(sparse, csr_array(X))
+    assert main(["affinity", str(sparse), "--standardize"]) == 2
+    line = capsys.readouterr().err
+    assert "--standardize would make all of a sparse matrix of shape (90, 5) dense; write" in line
+    sparrot.save(sparrot.qot(X), stored)
+    assert main(["embed", str(stored), "--standardize"]) == 2
+    assert "--standardize is for making an affinity" in capsys.readouterr().err
+    np.save(costs, np.abs(X[:, :1] - X[:, 0]))
+    assert main(["path", str(costs), "--metric", "precomputed", "--standardize"]) == 2
+    assert "--standardize is for points, not for a precomputed cost" in capsys.readouterr().err
 
 
 def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
@@ -694,7 +744,7 @@ def test_info_checks_a_graph_against_its_points(suffix, more, points, tmp_path, 
     assert main(["info", str(graph), "--check", str(less)]) == 2  # a column is missing
     said = capsys.readouterr().err
     assert f"--check {less} gives larger errors than {graph} claims: marginal error" in said
-    assert said.endswith("in their order and with all their columns\n")
+    assert "in their order and with all their columns, or give --standardize and --pca" in said
 
 
 def test_a_changed_graph_has_no_claim_that_could_hold(points, tmp_path, capsys):

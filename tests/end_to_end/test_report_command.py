@@ -4,7 +4,10 @@ import sys
 import numpy as np
 import pytest
 
-from sparrot.cli import main
+import sparrot
+from sparrot.cli import main, parse
+from sparrot.cli._input import read_points
+from sparrot.cli._session import Session
 from sparrot.cli.report import read_annotations
 
 X = np.random.default_rng(0).standard_normal((60, 6))
@@ -79,6 +82,18 @@ def test_lines_that_make_the_page_again_have_no_layouts_where_there_are_none(tmp
     )
     line = "layouts = {key: data.obsm[key] for key in ['X_umap']}"
     assert line in read_annotations(tmp_path / "flat.h5ad", {"array": "X"}).load
+
+
+def test_lines_that_make_the_page_again_prepare_the_points_as_the_command_does(tmp_path):
+    np.save(tmp_path / "x.npy", (X * [1, 10, 100, 1, 1, 1]).astype(np.float32))
+    options = parse(["report", str(tmp_path / "x.npy"), "--standardize", "--pca", "2"])
+    with Session(options) as session:
+        points = read_points(options, session)
+    found = {"sparrot": sparrot}
+    lines = read_annotations(tmp_path / "x.npy", {"array": None}, standardize=True, pca=2).load
+    exec("\n".join(lines), found)
+    assert np.array_equal(found["X"], points)
+    assert points.dtype == np.float64
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ from sparrot.summary import Summary
 
 _QOT = ("eps", "perplexity", "n_neighbors", "min_neighbors", "metric", "search", "tol", "max_iter")
 _MAKING = (*_QOT, "q", "drop", "checkpoint", "dask")  # about making an affinity
-_ABOUT_POINTS = ("array", "header", "names", "without", "pca", "kind", *_MAKING)
+PREPARING = ("standardize", "pca")  # what is done to points before the rest
+_ABOUT_POINTS = ("array", "header", "names", "without", *PREPARING, "kind", *_MAKING)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +126,8 @@ def check_labels(options: Namespace) -> None:
 
 
 def read_points(options: Namespace, session: Session) -> Any:
-    """The points in a file, reduced if that was asked for; `options.array` then says which."""
+    """The points in a file, as they are to be used; `options.array` then says which."""
+    check_preparation(options, options.metric)
     session.stage(f"reading {options.path}")
     named = options.array
     options.array = chosen_array(options)
@@ -133,22 +135,68 @@ def read_points(options: Namespace, session: Session) -> Any:
     if getattr(options, "labels_in", None) is not None:
         given["label"] = None
     points = sparrot.read_points(options.path, **given)
-    if options.pca is None:
-        if named is None and options.array == "X" and options.metric != "precomputed":
-            _tell_of_components(options.path, points.shape)
-        return points
-    if options.metric == "precomputed":
-        raise InvalidInputError(
-            "is for points, not for a precomputed cost",
-            parameter="pca",
-            value=options.pca,
-            remedy="leave it out",
-        )
-    from sklearn.decomposition import PCA
+    is_reduced = options.pca is not None
+    if (
+        named is None
+        and options.array == "X"
+        and options.metric != "precomputed"
+        and not is_reduced
+    ):
+        _tell_of_components(options.path, points.shape)
+    return prepared(points, options, session)
 
-    session.stage("principal components")
-    n = as_count(options.pca, "pca", min(points.shape) - 1)
-    return PCA(n, random_state=0).fit_transform(points)
+
+def check_preparation(options: Namespace, metric: str | None) -> None:
+    """Raise for costs in the place of points, and for a number of components that none has."""
+    for name, value in _given(options, PREPARING).items():
+        if metric == "precomputed":
+            raise InvalidInputError(
+                "is for points, not for a precomputed cost",
+                parameter=name,
+                value=value,
+                remedy="leave it out",
+            )
+    if options.pca is not None:
+        as_count(options.pca, "pca")
+
+
+def prepared(points: Any, options: Namespace, session: Session) -> Any:
+    """Points with columns of mean 0 and variance 1, and reduced, as far as that was asked for."""
+    if options.standardize is not None:
+        session.stage("standardizing")
+        points = standardized(points)
+    if options.pca is not None:
+        from sklearn.decomposition import PCA
+
+        session.stage("principal components")
+        n = as_count(options.pca, "pca", min(points.shape) - 1)
+        points = PCA(n, random_state=0).fit_transform(points)
+    return points
+
+
+def standardized(points: Any) -> Any:
+    """Columns of mean 0 and variance 1 in float64; constant ones are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standardized(np.array([[1, 7], [3, 7]], dtype=np.float32))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    import numpy as np
+    from scipy.sparse import issparse
+
+    if issparse(points):
+        raise InvalidInputError(
+            f"would make all of a sparse matrix of shape {points.shape} dense",
+            parameter="standardize",
+            value=True,
+            remedy=["write the points as a dense array if it fits", "leave it out"],
+        )
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler().fit_transform(points.astype(np.float64))
 
 
 def _tell_of_components(path: Path, shape: tuple[int, int]) -> None:

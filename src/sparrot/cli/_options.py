@@ -88,11 +88,23 @@ def add_input(parser: Any, more: str = "", *, labeled: bool = True) -> None:
         "X; of a .h5ad file whose X has more than 50 columns obsm/X_pca, if it is there)",
     )
     add_text(parser, labeled=labeled)
+    add_preparation(parser)
+
+
+def add_preparation(parser: Any, whose: str = "") -> None:
+    """What is done to points before anything else."""
+    parser.add_argument(
+        "--standardize",
+        action="store_const",
+        const=True,
+        help=f"{whose}bring each column to mean 0 and variance 1 first, so that units do not "
+        "matter",
+    )
     parser.add_argument(
         "--pca",
         type=int,
         metavar="N",
-        help="reduce to N principal components first: faster",
+        help=f"{whose}reduce to N principal components first (after --standardize): faster",
     )
 
 

@@ -231,7 +231,7 @@ def _use_rep(options: Namespace, base: Path | None) -> str | None:
     array: str | None = getattr(options, "array", None)
     if array is None or base is None or not base.samefile(options.path):
         return None
-    if options.pca is not None or options.metric == "precomputed":
+    if options.pca is not None or options.standardize or options.metric == "precomputed":
         return None
     part, _, key = array.partition("/")
     return {"X": "X", "obsm": key}.get(part)

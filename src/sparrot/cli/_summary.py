@@ -28,7 +28,7 @@ def print_summary(
     all_facts, all_lines = affinity_facts(affinity), affinity_lines(affinity)
     if source.shape is not None:
         all_lines["points"] += whereabouts(affinity.metric, source.shape[1], options)
-        all_facts["array"] = options.array
+        all_facts |= {"array": options.array, "standardized": bool(options.standardize)}
         if affinity.eps is not None:
             all_lines["affinity"] += why_so_small(affinity.relative_eps, options)
         if "bandwidth" in KINDS[options.kind or "qot"].scales:  # which --eps has set
@@ -74,14 +74,16 @@ def whereabouts(metric: str, p: int, options: Namespace) -> str:
     --------
     >>> whereabouts("cosine", 50, Namespace(array="obsm/X_pca"))
     ' in 50 dimensions, from obsm/X_pca'
-    >>> whereabouts("cosine", 3, Namespace(array=None, pca=3, label="kind"))
-    ' in 3 dimensions, principal components, without the labels kind'
+    >>> whereabouts("cosine", 3, Namespace(array=None, standardize=True, pca=3, label="kind"))
+    ' in 3 dimensions, standardized, principal components, without the labels kind'
     >>> whereabouts("", 3, Namespace(array=None, label="kind", without=["kind", "day"]))
     ' in 3 dimensions, without the labels kind, without day'
     """
     text = " by their costs" if metric == "precomputed" else f" in {counted(p, 'dimension')}"
     if options.array is not None:
         text += f", from {options.array}"
+    if getattr(options, "standardize", None):
+        text += ", standardized"
     if getattr(options, "pca", None) is not None:
         text += ", principal components"
     elsewhere = getattr(options, "labels_in", None) is not None

@@ -13,6 +13,7 @@ import sparrot
 from sparrot.cli._options import (
     READING,
     add_command,
+    add_preparation,
     add_stored,
     add_text,
     add_verbosity,
@@ -56,6 +57,7 @@ def add_parser(commands: Any) -> None:
         help="the file of points that an affinity was made of: computes its certificate anew, by "
         "brute force over all pairs",
     )
+    add_preparation(parser, "with --check: ")
     add_verbosity(parser)
 
 
@@ -64,6 +66,8 @@ def run(options: Namespace, session: Session) -> None:
     from sparrot.io import holds_affinity, list_affinities, list_arrays
 
     path: Path = options.path
+    if options.check is None:
+        _refuse_preparation(options)
     session.stage(f"reading {path}")
     several = ending(path) == ".h5ad" and path.is_file()
     keys, arrays = (list_affinities(path), list_arrays(path)) if several else ([], [])
@@ -81,8 +85,25 @@ def run(options: Namespace, session: Session) -> None:
     session.finish({"input": str(path), "bytes": size} | facts, lines)
 
 
+def _refuse_preparation(options: Namespace) -> None:
+    """Raise if points are to be changed, and none are to be compared with an affinity."""
+    from sparrot.cli._input import PREPARING
+
+    for name in PREPARING:
+        value = getattr(options, name)
+        if value is not None:
+            raise InvalidInputError(
+                "is for the points that an affinity was made of",
+                parameter=name,
+                value=value,
+                remedy=["leave it out", "name these points by {check}"],
+            )
+
+
 def _affinity(options: Namespace, session: Session) -> tuple[dict[str, Any], dict[str, str]]:
     """What is known about an affinity, and whether that is true, if that was asked."""
+    from sparrot.cli._input import check_preparation, prepared
+
     if options.check is not None and ending(options.path) not in formats_holding("affinity"):
         raise InvalidInputError(
             f"{options.path} is no stored affinity, and --check takes the points of one",
@@ -95,9 +116,11 @@ def _affinity(options: Namespace, session: Session) -> tuple[dict[str, Any], dic
     facts, lines = affinity_facts(affinity), affinity_lines(affinity)
     claims = affinity.certificate is not None and affinity.certificate.claimed
     if options.check is not None:
-        session.stage("checking all pairs")
+        check_preparation(options, affinity.metric)
         given = {name: getattr(options, name) for name in READING}
-        found = affinity.check(sparrot.read_points(options.check, **given))
+        points = prepared(sparrot.read_points(options.check, **given), options, session)
+        session.stage("checking all pairs")
+        found = affinity.check(points)
         if claims:
             _require_claim(affinity, found, options)
         facts["check"] = asdict(found)
@@ -128,7 +151,10 @@ def _require_claim(
             f"cost of {affinity.mean_cost:.4g}",
             parameter="check",
             value=options.check,
-            remedy="name the points that it was made of, in their order and with all their columns",
+            remedy=[
+                "name the points that it was made of, in their order and with all their columns",
+                "give {standardize} and {pca} as it was made",
+            ],
         )
 
 

@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: Namespace, session: Session) -> None:
     """Read points, summarize their affinity, write the page and print what is on it."""
-    from sparrot.cli._input import read_labels, read_points, summarize
+    from sparrot.cli._input import PREPARING, read_labels, read_points, summarize
     from sparrot.cli._output import PAGES, require_other_file, require_writable
     from sparrot.report import write_report
 
@@ -50,7 +50,8 @@ def run(options: Namespace, session: Session) -> None:
     X = read_points(options, session)
     session.stage("reading columns")
     given = {name: getattr(options, name) for name in READING}
-    about = read_annotations(path, given, options.pca, read_labels(options, X.shape[0]))
+    preparation = {name: getattr(options, name) for name in PREPARING}
+    about = read_annotations(path, given, read_labels(options, X.shape[0]), **preparation)
     session.stage("affinities along eps")
     summary = summarize(X, options, session)
     session.stage("writing the page")
@@ -80,7 +81,11 @@ class Annotations:
 
 
 def read_annotations(
-    path: Path, given: Mapping[str, Any], pca: int | None = None, labels: Any = None
+    path: Path,
+    given: Mapping[str, Any],
+    labels: Any = None,
+    standardize: bool | None = None,
+    pca: int | None = None,
 ) -> Annotations:
     """Names, columns and flat layouts of a `.h5ad` file; of others the labels, and how to read."""
     from sparrot.io import read_annotations as read_cells
@@ -88,6 +93,11 @@ def read_annotations(
     label = given.get("label")
     named = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
     load = [f"X = sparrot.read_points({str(path)!r}{named})"]
+    if standardize:
+        load += [
+            "from sklearn.preprocessing import StandardScaler",
+            "X = StandardScaler().fit_transform(X.astype('float64'))",
+        ]
     if pca is not None:
         load += [
             "from sklearn.decomposition import PCA",
