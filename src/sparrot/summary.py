@@ -162,15 +162,7 @@ def summarize(
     scale = as_scale(eps, perplexity, n_neighbors, Scale(eps=1.0, robust=True))
     points = as_points(X, as_public_metric(metric))
     k, d = _counts(n_eigenvalues, n_components, len(points))
-    side = as_count(each_side, "each_side", 100)
-    hint = "it is a factor on eps, 4 is a good start"
-    if not 1 < as_positive(span, "span", hint) <= _WIDEST:
-        raise InvalidInputError(
-            f"must be more than 1 and at most {_WIDEST:g}, got {span!r}",
-            parameter="span",
-            value=span,
-            remedy=hint,
-        )
+    side = as_sides(each_side, span)
     floor = as_floor(min_neighbors, len(points), True, scale)
     options: dict[str, Any] = {
         "min_neighbors": floor,
@@ -191,6 +183,19 @@ def summarize(
     steps.reverse()
     found = _aligned(steps, side)
     return Summary(points.shape, metric, tol, span, cost.unit, found, side, search, floor)
+
+
+def as_sides(each_side: Any, span: Any) -> int:
+    """How many eps there are on either side of one, if they can span that factor."""
+    hint = "it is a factor on eps, 4 is a good start"
+    if not 1 < as_positive(span, "span", hint) <= _WIDEST:
+        raise InvalidInputError(
+            f"must be more than 1 and at most {_WIDEST:g}, got {span!r}",
+            parameter="span",
+            value=span,
+            remedy=hint,
+        )
+    return as_count(each_side, "each_side", 100)
 
 
 def _counts(n_eigenvalues: Any, n_components: Any, n: int) -> tuple[int, int]:

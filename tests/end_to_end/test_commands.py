@@ -794,7 +794,7 @@ def test_a_changed_graph_has_no_claim_that_could_hold(points, tmp_path, capsys):
         (
             ["path", "points.npy", "--min-neighbors", "nan"],
             2,
-            "can be, got nan; 5 is a good start\n",
+            "of at least 1, got nan; 5 is a good start\n",
         ),
         (
             ["embed", "points.npy", "--neighbors", "90"],
@@ -843,9 +843,9 @@ def test_what_goes_wrong_is_one_line_and_a_code(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["embed", "--components", "0"], "--components must be an integer from 1 to 88, got 0"),
+        (["embed", "--components", "0"], "--components must be an integer from 1 on, got 0"),
         (["embed", "--components", "89"], "--components must be an integer from 1 to 88, got 89"),
-        (["cluster", "--clusters", "0"], "--clusters must be an integer from 1 to 89, got 0"),
+        (["cluster", "--clusters", "0"], "--clusters must be an integer from 1 on, got 0"),
         (["cluster", "--clusters", "90"], "--clusters must be an integer from 1 to 89, got 90"),
     ],
 )

@@ -60,6 +60,7 @@ from ._record import (
 )
 from ._registry import (
     build as build,
+    check_arguments as check_arguments,
     fit as fit,
     is_auto as is_auto,
     match as match,

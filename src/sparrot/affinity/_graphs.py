@@ -249,7 +249,8 @@ def _power(M: csr_array, t: int) -> csr_array:
     return power
 
 
-def _as_bandwidth(value: Any) -> float:
+def as_bandwidth(value: Any) -> float:
+    """The bandwidth of a kernel, relative to the mean cost."""
     hint = "it is relative to the mean cost, 1.0 is a good start"
     return as_positive(value, "bandwidth", hint)
 
@@ -266,11 +267,11 @@ def _one_bandwidth(bandwidth: Any, eps: Any) -> float:
     if bandwidth is None:
         eps = 1.0 if eps is None else eps
         bandwidth = as_positive(eps, "eps", "the bandwidth is eps^(2/3)") ** (2 / 3)
-    return _as_bandwidth(bandwidth)
+    return as_bandwidth(bandwidth)
 
 
 def _dense_costs(X: Any, bandwidth: Any, metric: str) -> tuple[FloatArray, float, float]:
-    h = _as_bandwidth(bandwidth)
+    h = as_bandwidth(bandwidth)
     cost = make_cost(as_points(X, as_public_metric(metric)), metric)
     require_memory(
         _DENSE_BYTES * cost.n**2,
@@ -308,7 +309,7 @@ def _kernel_rows(model: Any, X: PointArray) -> FloatArray:
         what=f"a dense kernel of {len(X)} x {len(model._fit_X)} points",
         remedy="pass fewer new points at a time",
     )
-    h = _as_bandwidth(model.bandwidth) * model.result_.mean_cost
+    h = as_bandwidth(model.bandwidth) * model.result_.mean_cost
     with np.errstate(over="ignore"):
         return np.exp(-costs_to(model._fit_X, model.metric)(X) / h)
 

@@ -543,14 +543,7 @@ def eot(
     (True, 0.0)
     """
     if drop is not None:
-        drop = as_positive(drop, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
-        if drop >= 1:
-            raise InvalidInputError(
-                f"must be below 1, the mass of a row, got {drop:g}",
-                parameter="drop",
-                value=drop,
-                remedy="1e-3 is a good start",
-            )
+        drop = as_drop(drop)
     elif isinstance(eps, str) and as_scale(eps, perplexity) == Scale():
         raise InvalidInputError(
             "'connected' needs a sparse plan: a dense entropic plan is connected at any eps",
@@ -611,14 +604,10 @@ def tsallis(
     >>> [int(sparrot.tsallis(X, 0.1, q).mean_neighbors) for q in (0, 0.5, 0.9)]
     [3, 5, 61]
     """
-    if not 0 <= as_real(q) < 1:
-        raise InvalidInputError(
-            f"must be in [0, 1), got {q!r}", parameter="q", value=q, remedy="q = 1 is {sparrot.eot}"
-        )
     return _solve(
         as_points(X, as_public_metric(metric)),
         "tsallis",
-        TsallisRegularizer(q=float(q)),
+        TsallisRegularizer(q=as_sparse_q(q)),
         as_scale(eps, perplexity),
         as_options(solver, tol, max_iter),
         metric=metric,
@@ -756,6 +745,31 @@ def as_scale(
     )
 
 
+def as_drop(value: Any) -> float:
+    """The mass that a row may lose, below the whole."""
+    drop = as_positive(value, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
+    if drop >= 1:
+        raise InvalidInputError(
+            f"must be below 1, the mass of a row, got {drop:g}",
+            parameter="drop",
+            value=drop,
+            remedy="1e-3 is a good start",
+        )
+    return drop
+
+
+def as_sparse_q(value: Any) -> float:
+    """Which one of the q-family, without its dense end."""
+    if not 0 <= as_real(value) < 1:
+        raise InvalidInputError(
+            f"must be in [0, 1), got {value!r}",
+            parameter="q",
+            value=value,
+            remedy="q = 1 is {sparrot.eot}",
+        )
+    return float(value)
+
+
 def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | None:
     """A floor for each of n points, from one number, from n, or from the scale; None for no floor.
 
@@ -769,17 +783,21 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
     most = n - hollow
     if isinstance(value, str) and value == AUTO:
         value = scale.floor(n)
-    given = not _is_no_floor(value)
+    require_one_floor(value, scale)
     if scale.n_neighbors is None:
-        return as_floors(value, n, most) if given else None
-    if given:
+        return None if _is_no_floor(value) else as_floors(value, n, most)
+    return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
+
+
+def require_one_floor(value: Any, scale: Scale) -> None:
+    """Raise for a floor beside a number of neighbors, which is one."""
+    if scale.n_neighbors is not None and not _is_no_floor(value):
         raise InvalidInputError(
             "is itself a floor on the neighbors of every point, and a second one was given",
             parameter="n_neighbors",
             value=scale.n_neighbors,
             remedy="give {n_neighbors} or {min_neighbors}, not both",
         )
-    return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
 
 
 def _is_no_floor(value: Any) -> bool:

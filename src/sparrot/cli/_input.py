@@ -12,11 +12,11 @@ from typing import Any
 
 import sparrot
 from sparrot._validation import as_choice, as_coordinates, as_count
-from sparrot.affinity import KINDS, build, kinds
+from sparrot.affinity import KINDS, build, check_arguments, kinds
 from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
-from sparrot.engine import connected
+from sparrot.engine import connected, require_address
 from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
 from sparrot.io import (
     SCANPY_WIDE,
@@ -67,6 +67,9 @@ def read_affinity(
     check_labels(options)
     if options.kind is not None:
         as_choice(options.kind, "kind", kinds(symmetric=symmetric))
+    for name in ("n_components", "n_clusters"):
+        if getattr(options, name, None) is not None:
+            as_count(getattr(options, name), name)
     if holds_what_is_asked(options):
         session.stage(f"reading {options.path}")
         affinity = sparrot.load(options.path, key=options.key)
@@ -128,6 +131,7 @@ def check_labels(options: Namespace) -> None:
 def read_points(options: Namespace, session: Session) -> Any:
     """The points in a file, as they are to be used; `options.array` then says which."""
     check_preparation(options, options.metric)
+    _check_making(options)
     session.stage(f"reading {options.path}")
     named = options.array
     options.array = chosen_array(options)
@@ -223,14 +227,28 @@ def chosen_array(options: Namespace) -> str | None:
 def make_affinity(
     points: Any, options: Namespace, session: Session, layout: bool = False
 ) -> sparrot.Affinity:
-    """The affinity of points, by the function of its kind.
+    """The affinity of points, by the function of its kind."""
+    name = options.kind or "qot"
+    kind, given = KINDS[name], _arguments(options)
+    if "progress" in kind.parameters:
+        given["progress"] = session.bar
+    with connected(given.pop("engine", None)) as client:
+        if client is not None:
+            given["engine"] = client
+        if layout:
+            return build(points, name, **given)
+        return kind.function(points, **kind.unless(given) | given)
+
+
+def _arguments(options: Namespace) -> dict[str, Any]:
+    """The arguments of the function of a kind that were given, by their names there.
 
     Raises
     ------
     InvalidInputError
         If an option was given that this kind does not have.
     """
-    name = options.kind or "qot"
+    name = getattr(options, "kind", None) or "qot"
     kind = KINDS[name]
     parameters = {
         option: parameter
@@ -251,14 +269,15 @@ def make_affinity(
         given[parameters[option]] = value
     if "n_jobs" in kind.parameters:  # others have one thread, which is within any limit
         given["n_jobs"] = options.n_jobs
-    if "progress" in kind.parameters:
-        given["progress"] = session.bar
-    with connected(given.pop("engine", None)) as client:
-        if client is not None:
-            given["engine"] = client
-        if layout:
-            return build(points, name, **given)
-        return kind.function(points, **kind.unless(given) | given)
+    return given
+
+
+def _check_making(options: Namespace) -> None:
+    """Raise before points are read for what is wrong whatever they are."""
+    given = _arguments(options)
+    if given.get("engine") is not None:
+        require_address(given["engine"])
+    check_arguments(getattr(options, "kind", None) or "qot", given)
 
 
 def summarize(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:

@@ -80,9 +80,11 @@ def run(options: Namespace, session: Session) -> None:
 
 
 def _model(options: Namespace) -> Any:
+    from sparrot.spectral._maps import as_steps
+
     graph = {"affinity": "precomputed", "components": options.components}
     if options.method == "diffusion":
-        t = 1 if options.t is None else options.t
+        t = 1 if options.t is None else as_steps(options.t)
         return sparrot.DiffusionMap(options.n_components, t=t, **graph)
     if options.t is not None:
         raise InvalidInputError(

@@ -48,8 +48,10 @@ def run(options: Namespace, session: Session) -> None:
     from sparrot.cli._input import read_points, summarize
     from sparrot.cli._output import RECORDS, check_targets, write_results
     from sparrot.io import Table
+    from sparrot.summary import as_sides
 
     check_targets(options, RECORDS)
+    as_sides(options.each_side, options.span)
     points = read_points(options, session)
     session.stage("path")
     summary = summarize(points, options, session, each_side=options.each_side, span=options.span)

@@ -7,6 +7,7 @@ from sparrot.cost._metrics import (
     costs_to,
     distances_between,
     make_cost,
+    require_metric,
     require_tiles,
     with_new,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "distances_between",
     "list_hits",
     "make_cost",
+    "require_metric",
     "require_tiles",
     "with_new",
 ]

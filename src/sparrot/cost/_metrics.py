@@ -60,6 +60,21 @@ def require_tiles(metric: str) -> None:
         )
 
 
+def require_metric(metric: str) -> None:
+    """Raise for a metric that is not known.
+
+    Examples
+    --------
+    >>> require_metric("cosine"), require_metric("canberra")
+    (None, None)
+    >>> require_metric("manhatan")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    sparrot.errors.InvalidInputError: metric 'manhatan' is not known; take one of ...
+    """
+    if metric not in _METRICS and metric != "precomputed" and not _is_named(metric):
+        distances_between(np.eye(2), np.eye(2), metric)  # scikit-learn has the last word
+
+
 def _require_digits(K: PointArray) -> None:
     """Raise for a kernel so large that the row sums of its projection have no digits left."""
     largest = float(np.abs(K).max(where=np.isfinite(K), initial=0.0))
@@ -232,10 +247,7 @@ def distances_between(
     try:
         return np.asarray(pairwise_distances(X, Y, metric=metric, **params or {}), dtype=np.float64)
     except (ValueError, TypeError) as error:
-        known = sorted(
-            {*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"} - {"nan_euclidean"}
-        )
-        unknown = not callable(metric) and metric not in {*known, *dir(scipy_distances)}
+        unknown = not callable(metric) and not _is_named(metric)
         if params and not unknown:
             raise InvalidInputError(
                 f"{dict(params)!r} does not suit the metric {metric!r} ({error})",
@@ -247,6 +259,18 @@ def distances_between(
             f"{metric!r} {'is not known' if unknown else f'does not work here ({error})'}",
             parameter="metric",
             value=metric,
-            remedy=f"take one of {', '.join(map(repr, known))}, or another name that "
+            remedy=f"take one of {', '.join(map(repr, _names()))}, or another name that "
             "sklearn.metrics.pairwise_distances takes",
         ) from error
+
+
+def _names() -> list[str]:
+    """Metrics of scikit-learn that work here, and some of scipy's."""
+    return sorted(
+        {*distance_metrics(), "chebyshev", "correlation", "sqeuclidean"} - {"nan_euclidean"}
+    )
+
+
+def _is_named(metric: str) -> bool:
+    """Whether scikit-learn or scipy have something of that name."""
+    return metric in {*_names(), *dir(scipy_distances)}

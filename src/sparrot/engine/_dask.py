@@ -708,6 +708,27 @@ def as_client(client: Any) -> Any:
     return client
 
 
+def require_address(address: str) -> int:
+    """How many processes `local:N` means, 0 for the address of a scheduler; raise for the rest.
+
+    Examples
+    --------
+    >>> require_address("local:2"), require_address("tcp://host:8786")
+    (2, 0)
+    """
+    kind, _, number = address.partition(":")
+    local = int(number) if kind == "local" and number.isdecimal() else 0
+    if not local and "://" not in address:
+        raise InvalidInputError(
+            "must be the address of a scheduler, such as tcp://host:8786, or local:4, got "
+            f"{address!r}",
+            parameter="engine",
+            value=address,
+            remedy="take local:2 for two processes of this machine",
+        )
+    return local
+
+
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
     """A client of the scheduler at an address, or of `local:N`, N processes of this machine.
@@ -717,17 +738,8 @@ def connected(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
+    local = require_address(address)
     distributed = load_extra("distributed", "dask")
-    kind, _, number = address.partition(":")
-    local = kind == "local" and number.isdecimal() and int(number) > 0
-    if not local and "://" not in address:
-        raise InvalidInputError(
-            "must be the address of a scheduler, such as tcp://host:8786, or local:4, got "
-            f"{address!r}",
-            parameter="engine",
-            value=address,
-            remedy="take local:2 for two processes of this machine",
-        )
     for name in ("distributed", "distributed.client"):
         getLogger(name).setLevel(CRITICAL)
     with ExitStack() as opened:
@@ -736,7 +748,7 @@ def connected(address: str | None) -> Iterator[Any]:
             if local:
                 cluster = opened.enter_context(
                     distributed.LocalCluster(
-                        n_workers=int(number),
+                        n_workers=local,
                         threads_per_worker=1,
                         silence_logs=CRITICAL,
                         dashboard_address=None,

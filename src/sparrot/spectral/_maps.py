@@ -238,10 +238,15 @@ class DiffusionMap(SpectralMap):
         return isinstance(self.t, str) and self.t == "multiscale"
 
     def _steps(self) -> int:
-        if not isinstance(self.t, Integral) or not 0 <= as_real(self.t) < 2**62:
-            raise InvalidInputError(
-                f"must be a number of steps, 0, 1, 2, ..., or 'multiscale', got {self.t!r}",
-                parameter="t",
-                value=self.t,
-            )
-        return int(self.t)
+        return as_steps(self.t)
+
+
+def as_steps(t: Any) -> int:
+    """A number of steps of the walk."""
+    if not isinstance(t, Integral) or not 0 <= as_real(t) < 2**62:
+        raise InvalidInputError(
+            f"must be a number of steps, 0, 1, 2, ..., or 'multiscale', got {t!r}",
+            parameter="t",
+            value=t,
+        )
+    return int(t)

@@ -144,3 +144,67 @@ def test_where_the_best_iterate_is_concerns_python_only():
     error = NotConvergedError("not converged", result=None, remedy="raise {max_iter} or {tol}")
     assert ".result" in str(error)
     assert spelled("affinity", error) == "not converged; raise --max-iter or --tol"
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ("affinity --eps -1", "--eps must be positive and finite, got -1"),
+        ("affinity --eps big", "--eps must be positive, or 'connected'"),
+        ("affinity --perplexity 0", "--perplexity must be positive"),
+        ("affinity --neighbors 0", "--neighbors must be a number of at least 1"),
+        ("affinity --neighbors 9 --min-neighbors 5", "--neighbors is itself a floor"),
+        ("affinity --neighbors 9 --eps 1", "only one scale can be had"),
+        ("affinity --min-neighbors 0.5", "--min-neighbors must be a number of at least 1"),
+        ("affinity --tol 0", "--tol must be positive"),
+        ("affinity --tol 1e-30", "--tol is below the rounding"),
+        ("affinity --max-iter 0", "--max-iter must be a positive integer"),
+        ("affinity --jobs 0", "--jobs must be a nonzero integer"),
+        ("affinity --metric manhatan", "--metric 'manhatan' is not known; take one of"),
+        ("affinity --metric kernel", "--metric must be the name of a metric"),
+        ("affinity --dask nowhere", "--dask must be the address of a scheduler"),
+        ("affinity --dask local:2 --search approximate", "--dask is for an exact search"),
+        ("affinity --search auto --checkpoint c", "--checkpoint is for an exact search"),
+        ("affinity --kind eot --drop 2", "--drop must be below 1"),
+        ("affinity --kind eot --q 0.5", "--q is no option of the kind eot"),
+        ("affinity --kind tsallis --q 1", "--q must be in [0, 1), got 1.0"),
+        ("affinity --kind gaussian --eps 0", "--eps must be positive"),
+        ("affinity --kind knn --neighbors 0", "--neighbors must be an integer from 1 on"),
+        ("affinity --pca 0", "--pca must be an integer from 1 on, got 0"),
+        ("affinity --pca 2 --metric precomputed", "--pca is for points"),
+        ("embed --components 0", "--components must be an integer from 1 on"),
+        ("embed --method diffusion --time -1", "--time must be a number of steps, 0, 1, 2, ..."),
+        ("cluster --clusters 0", "--clusters must be an integer from 1 on"),
+        ("tsne --perplexity -3", "--perplexity must be positive"),
+        ("path --span 1", "--span must be more than 1"),
+        ("path --steps 0", "--steps must be an integer from 1 to 100"),
+        ("path --perplexity 0", "--perplexity must be positive"),
+        ("report --min-neighbors -2", "--min-neighbors must be a number of at least 1"),
+    ],
+)
+def test_a_wrong_option_is_found_before_the_file_is_read(asked, complaint, tmp_path, capsys):
+    (tmp_path / "broken.csv").write_text("1,2\n3,4,5\n")
+    command, *options = asked.split()
+    output = ["-o", str(tmp_path / "page.html")] if command == "report" else []
+    assert main([command, str(tmp_path / "broken.csv"), *options, *output]) == 2
+    line = capsys.readouterr().err
+    assert complaint in line
+    assert line.count("\n") == 1
+
+
+def test_options_that_are_fine_are_not_refused_before_the_file_is_read(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", X)
+    for asked in (
+        "--eps auto",
+        "--eps connected",
+        "--min-neighbors 0",
+        "--neighbors 5 --min-neighbors 0",
+        "--search auto",
+        "--metric l1",
+        "--metric chebyshev --jobs -1",
+        "--kind epanechnikov --eps 2",
+        "--kind knn --neighbors 3",
+        "--kind eot --eps connected --drop 1e-3",
+    ):
+        assert main(["affinity", str(tmp_path / "x.npy"), *asked.split(), "-q"]) == 0
+    assert capsys.readouterr().err == ""
