@@ -31,7 +31,6 @@ from sparrot.plot._categories import are_numbers, as_categories, as_numbers
 from sparrot.plot._style import CIVIDIS, MISSING, colors
 from sparrot.summary import Step, Summary, as_summary
 
-_N_COLORS = 24
 _MOST_CATEGORIES = 1000  # more cannot be told apart by color
 _MISSING_CODE = 0xFFFF
 _DEFAULTS = {"metric": "sqeuclidean", "tol": 1e-8, "search": "exact"}
@@ -60,7 +59,9 @@ def page_content(
         "dimensions": summary.steps[0].embedding.shape[1],
         "chosen": summary.chosen,
         "names": None if names is None else _names(names, n),
-        "palette": colors(_N_COLORS),
+        "palette": colors(
+            max((len(column.get("categories", ())) for column in encoded), default=0)
+        ),
         "sequential": CIVIDIS,
         "missing": MISSING,
         "columns": encoded,

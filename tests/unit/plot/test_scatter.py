@@ -170,3 +170,10 @@ def test_a_fitted_estimator_stands_for_its_embedding():
     np.testing.assert_allclose(ax.collections[0].get_offsets(), model.embedding_[:, :2])
     with pytest.raises(sparrot.InvalidInputError, match="a layout is needed"):
         sparrot.plot.embedding(sparrot.qot(X))
+
+
+def test_many_labels_have_a_color_each():
+    labels = [f"type {k}" for k in np.repeat(np.arange(40), 3)]
+    ax = sparrot.plot.embedding(np.random.default_rng(0).standard_normal((120, 2)), labels)
+    assert len({handle.get_color() for handle in ax.get_legend().legend_handles}) == 40
+    assert len(np.unique(ax.collections[0].get_facecolors(), axis=0)) == 40

@@ -261,3 +261,9 @@ def test_what_does_not_fit_the_points_is_refused(summary, parameter, value, comp
     with pytest.raises(sparrot.InvalidInputError, match=f"^{parameter} .*{complaint}") as caught:
         rendered(summary, **{parameter: value})
     assert (caught.value.parameter, caught.value.value) == (parameter, value)
+
+
+def test_every_category_has_a_color_of_its_own(summary):
+    columns = {"few": ["a", "b"] * 40, "many": [f"type {k}" for k in range(80)]}
+    palette = content(rendered(summary, columns=columns))["palette"]
+    assert len(palette) == len(set(palette)) == 80

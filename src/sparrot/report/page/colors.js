@@ -47,7 +47,7 @@ function categoryScale(data, column) {
   const counts = new Uint32Array(names.length);
   let absent = 0;
   for (const code of codes) code < names.length ? counts[code]++ : absent++;
-  const colors = names.map((_, k) => rgb(data.palette[k % data.palette.length]));
+  const colors = names.map((_, k) => rgb(data.palette[k]));
   const packed = colors.map(pack);
   const missing = pack(rgb(data.missing));
   return {
