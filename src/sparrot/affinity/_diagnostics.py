@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ _SMALL_SHARE_OF_FEW = 0.05  # of the points, if there are few
 _PAIR = 2.5  # participation number of two points among 19 or more: 2 / (1 - 2/n)^2 or a bit less
 _COMPLETE = 0.9  # of the pairs of points in one component
 _EQUAL = 1e-6  # relative difference of weights, well above the errors of solvers
-_MISSED = 0.1  # of the rows
+_MISSED = 0.1  # of the rows, or of the mass of one
 _MANY = 0.1  # of all points, that a point has for neighbors
 _left_to_caller: ContextVar[bool] = ContextVar("pieces_left_to_caller", default=False)
 _better_search: ContextVar[tuple[str, ...]] = ContextVar(
@@ -275,16 +276,23 @@ def _pieces(affinity: Affinity, outliers: str) -> AffinityWarning | None:
 
 
 def _missed(affinity: Affinity) -> AffinityWarning | None:
-    """May an approximate search have missed much? If it missed little, that is logged."""
+    """May an approximate search have missed much? If it missed little, that is logged.
+
+    It is much if many rows lack pairs, or if a row that was checked lacks much of its mass.
+    """
     certificate = affinity.certificate
     if certificate is None or certificate.missed_rows == 0:
         return None
+    n, share = affinity.matrix.shape[0], certificate.missed_rows
+    percent = f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
+    rows = min(n, ceil(n * share))
     warning = AffinityWarning(
-        f"the approximate search may have left out pairs of up to {certificate.missed_rows:.0%} of "
-        f"the rows, the worst by {certificate.violation:.2g} (eps is {affinity.eps:.2g})",
+        f"the approximate search may have left out pairs of up to {percent} of the rows, "
+        f"{rows:,} of {n:,}; of those that were checked against all points, the worst lacks pairs "
+        f"of {certificate.missed_mass:.2g} times its mass",
         remedy=_better_search.get(),
     )
-    if certificate.missed_rows > _MISSED:
+    if certificate.missed_rows > _MISSED or certificate.missed_mass > _MISSED:
         return warning
     if certificate.violation > 0:
         LOG.info("%s", warning)

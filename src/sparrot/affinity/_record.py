@@ -21,7 +21,10 @@ SCHEMA = 1
 LOST_MASS = 1e-3  # of a row sum, that sparse entropic rows may lack
 _ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
-_LATER = ("missed_rows", "floor_violation", "complementarity")  # zero where they are missing
+_LATER = (  # zero where they are missing
+    *("missed_rows", "missed_mass"),
+    *("floor_violation", "complementarity"),
+)
 _ANEW = "save the affinity anew"
 _NEEDED = (
     "kind",

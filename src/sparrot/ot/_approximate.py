@@ -34,7 +34,14 @@ from sparrot.ot._ctransform import Reference, c_transform, c_transform_over
 from sparrot.ot._dual import RestrictedDual, SparseDual
 from sparrot.ot._floor import SparseFloorDual, at_other_eps, floor_transform_over
 from sparrot.ot._newton import MAX_STEPS, ROUNDED
-from sparrot.ot._problem import Certificate, Options, Solution, SparseProblem, number_of_pairs
+from sparrot.ot._problem import (
+    Certificate,
+    Options,
+    PowerRegularizer,
+    Solution,
+    SparseProblem,
+    number_of_pairs,
+)
 from sparrot.ot._screening import PAIR_BYTES, Pairs, Support, screen
 
 _BLOCK = 4096  # rows of a block
@@ -98,7 +105,7 @@ class ApproximateActiveSet(SpatialMethod):
         if solution.certificate.exact:  # on the pool; else nothing is known: no silent pass
             certificate = sample_rows(solution, self._rng, self._run)
         else:
-            certificate = replace(solution.certificate, missed_rows=1.0)
+            certificate = replace(solution.certificate, missed_rows=1.0, missed_mass=np.inf)
         return self._as_given(replace(solution, certificate=certificate), budget, tol)
 
     def _grow(
@@ -279,7 +286,8 @@ def sample_rows(solution: Solution, rng: np.random.Generator, run: Run) -> Certi
     """The certificate of a plan, with random rows of it checked against all points.
 
     The share of rows of which a pair is missing gets an upper confidence bound (Clopper and
-    Pearson).
+    Pearson). The pairs that are missing from a row have the mass by which its sum over all points
+    is too large.
     """
     problem, u = solution.problem, solution.u
     n = problem.n
@@ -298,7 +306,22 @@ def sample_rows(solution: Solution, rng: np.random.Generator, run: Run) -> Certi
         pairs_checked=problem.n_pairs - number_of_pairs(n - n_rows, problem.hollow),
         exact=False,
         missed_rows=float(share),
+        missed_mass=float(_masses(solution, missed, scores[out])[rows].max(initial=0.0)),
     )
+
+
+def _masses(solution: Solution, pairs: Pairs, scores: FloatArray) -> FloatArray:
+    """The mass that pairs with these scores would have in each row."""
+    g, n = solution.problem.regularizer, solution.problem.n
+    assert isinstance(g, PowerRegularizer)
+    entries = g.entry(scores) / g.mass
+    if solution.e is not None:
+        entries = scores / (g.mass + (solution.e[pairs.i] + solution.e[pairs.j]) / 2)
+    twice = pairs.i != pairs.j
+    rows = np.concatenate([pairs.i, pairs.j[twice]])
+    masses: FloatArray = np.zeros(n)
+    np.add.at(masses, rows, np.concatenate([entries, entries[twice]]))
+    return masses
 
 
 def _without_lonely(graph: Any) -> csr_array:

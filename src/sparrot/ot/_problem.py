@@ -300,7 +300,10 @@ class Options:
     checkpoint: Path | None = None
 
 
-_ERRORS = ("marginal_error", "violation", "missed_rows", "floor_violation", "complementarity")
+_ERRORS = (
+    *("marginal_error", "violation", "missed_rows", "missed_mass"),
+    *("floor_violation", "complementarity"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +329,10 @@ class Certificate:
         of which a pair with a positive score was left out, from random rows checked against all
         points; `violation` is then the largest such score in these rows. For a sample of
         `Affinity.check`, the same bound on the share of rows with a larger `violation`.
+    missed_mass : for an approximate search, the largest mass that the pairs left out would have in
+        one of these rows, of the mass one of a row: by how much its sum over all points is too
+        large. In all, entries of the row are off by up to about twice as much. Infinite where it
+        is not known.
     floor_violation : with a floor on the effective number of neighbors, `max_i k_i |W_i|^2 - 1`, or
         zero if no row is below its floor.
     complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row
@@ -342,6 +349,7 @@ class Certificate:
     missed_rows: float = 0.0
     floor_violation: float = 0.0
     complementarity: float = 0.0
+    missed_mass: float = 0.0
     claimed: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -373,6 +381,8 @@ def certificate_in_words(certificate: Certificate, has_floor: bool) -> str:
         checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
     else:
         checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
+        if certificate.missed_mass > 0:
+            checked += f" (of mass {certificate.missed_mass:.1e} in the worst that was checked)"
     claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
     return f"{errors_in_words(certificate, has_floor)} over {checked}{claimed}"
 

@@ -117,7 +117,8 @@ def neighbors(
         `sklearn.neighbors.KNeighborsTransformer`, among whose neighbors the plan is sought, as with
         `search="approximate"` (its certificate says what that missed). Its metric must be
         Euclidean, and it should find about three times `n_neighbors`, which then has to be said as
-        well. The log (level INFO) says if pairs were missed, a warning if many.
+        well. The log (level INFO) says if pairs were missed, a warning if those of many cells, or
+        a tenth of the mass of one among those that are checked against all.
         `"pynndescent"` for that of `sparrot.qot`, `"sklearn"` or None for an exact search.
     knn : True. There is no hard threshold to switch off: `kind="eot"` has weights between all.
     method : another word for `kind`; `params["method"]` says which it was. Those of scanpy make

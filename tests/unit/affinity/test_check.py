@@ -89,7 +89,15 @@ def test_multipliers_without_floors_prove_nothing():
 
 
 @pytest.mark.parametrize(
-    "name", ["marginal_error", "violation", "missed_rows", "floor_violation", "complementarity"]
+    "name",
+    [
+        "marginal_error",
+        "violation",
+        "missed_rows",
+        "missed_mass",
+        "floor_violation",
+        "complementarity",
+    ],
 )
 def test_a_certificate_holds_no_nan(name):
     errors = {"marginal_error": 0.0, "violation": 0.0, name: np.nan}

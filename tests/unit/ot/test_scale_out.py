@@ -58,6 +58,25 @@ def test_the_bound_on_missed_rows_is_above_the_truth(k):
     assert a.certificate.pairs_checked == 1000 * 1799 - 1000 * 999 // 2
 
 
+@pytest.mark.parametrize("scale", [{"eps": 1.0}, {"n_neighbors": 15}])
+def test_the_mass_that_was_missed_is_that_of_pairs_left_out(scale):
+    X = points("gaussian", 900)  # of which all rows are checked
+    graph = KNeighborsTransformer(n_neighbors=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sparrot.errors.AffinityWarning)
+        a = sparrot.qot(X, search="approximate", neighbors=graph, **scale)
+    e = np.zeros(900) if a.row_eps is None else a.row_eps
+    score = a.potential[:, None] + a.potential - half_squared(X)
+    np.fill_diagonal(score, 0)
+    full = np.maximum(score, 0) / (a.eps + (e[:, None] + e) / 2)
+    excess = (full.sum(axis=1) - 1).max()
+    assert excess > 1e-3
+    assert a.certificate.missed_mass == pytest.approx(excess, rel=1e-6)
+    exact = sparrot.qot(X, **scale)
+    off = abs(a.matrix - exact.matrix).sum(axis=1).max()
+    assert excess / 2 < off < 2.5 * excess
+
+
 def test_a_pool_says_that_it_grows_and_may_be_stopped():
     def stop(progress):
         if progress.stage == "growing" and progress.n_pairs > 0:
@@ -242,8 +261,43 @@ def test_a_search_that_misses_much_is_said_in_a_warning():
     a = sparrot.qot(X)
     poor = replace(a, certificate=Certificate(1e-9, 0.5, 100, exact=False, missed_rows=0.3))
     signs = signs_of_poor_choice(poor, PointCost(X), given_eps=True)
-    assert "the approximate search may have left out pairs of up to 30% of" in str(signs[0])
+    assert "may have left out pairs of up to 30% of the rows, 60 of 200;" in str(signs[0])
     assert signs_of_poor_choice(a, PointCost(X), given_eps=True) == ()
+
+
+def test_a_search_that_misses_much_of_one_row_is_said_too(caplog):
+    a = sparrot.qot(X := points("gaussian", 200))
+    few = Certificate(1e-9, 0.5, 100, exact=False, missed_rows=0.004, missed_mass=0.62)
+    signs = signs_of_poor_choice(replace(a, certificate=few), PointCost(X), given_eps=True)
+    assert "of up to 0.4% of the rows, 1 of 200; of those that were checked" in str(signs[0])
+    assert "the worst lacks pairs of 0.62 times its mass" in str(signs[0])
+    little = replace(a, certificate=replace(few, missed_mass=0.05))
+    with caplog.at_level(logging.INFO):
+        assert signs_of_poor_choice(little, PointCost(X), given_eps=True) == ()
+    assert "the worst lacks pairs of 0.05 times its mass" in caplog.text
+
+
+def test_rows_that_a_poor_graph_leaves_out_are_warned_of_though_they_are_few():
+    X = points("swiss-roll", 1500)
+    with pytest.warns(sparrot.errors.AffinityWarning, match="the worst lacks pairs of"):
+        a = sparrot.qot(
+            X, n_neighbors=15, search="approximate", neighbors=KNeighborsTransformer(n_neighbors=3)
+        )
+    assert a.certificate.missed_rows < 0.1 < a.certificate.missed_mass
+
+
+@pytest.mark.parametrize("name", ["swiss-roll", "digits"])
+@pytest.mark.parametrize(
+    "scale", [{"n_neighbors": 15}, {"perplexity": 30, "min_neighbors": "auto"}]
+)
+def test_the_search_of_pynndescent_is_no_cause_for_a_warning(name, scale):
+    pynndescent = pytest.importorskip("pynndescent")
+    graph = pynndescent.PyNNDescentTransformer(n_neighbors=30, random_state=0)  # our default
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", sparrot.errors.AffinityWarning)
+        a = sparrot.qot(points(name, 1500), search="approximate", neighbors=graph, **scale)
+    assert not a.certificate.exact
+    assert a.certificate.missed_mass < 0.1
 
 
 def test_a_checkpoint_of_other_points_or_no_checkpoint_at_all_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsTransformer
 
 import sparrot
+from problems import points
 from sparrot.errors import AffinityWarning, InvalidInputError
 from sparrot.io import _anndata
 from sparrot.layout._umap import UMAPLayout
@@ -723,6 +724,15 @@ def test_the_log_tells_of_few_pairs_that_a_transformer_missed(pbmc, caplog):
     with caplog.at_level(logging.INFO):
         sparrot.sc.neighbors(bare(pbmc), 15)
     assert "left out" not in caplog.text
+
+
+def test_a_transformer_that_misses_much_of_few_cells_gets_a_warning():
+    adata = anndata.AnnData(points("swiss-roll", 1500))
+    poor = KNeighborsTransformer(n_neighbors=3)
+    with pytest.warns(AffinityWarning, match="the worst lacks pairs of .* leave out transformer"):
+        sparrot.sc.neighbors(adata, 15, transformer=poor)
+    certificate = sparrot.sc.affinity(adata).certificate
+    assert certificate.missed_rows < 0.1 < certificate.missed_mass
 
 
 def test_a_transformer_need_not_tell_its_parameters():
