@@ -430,31 +430,31 @@ def c_transform_support(
 
 
 @njit(nogil=True, cache=True)
-def mirror(
-    up: Array, ui: Array, uc: Array, below: Array, indptr: Array, indices: Array, cost: Array
+def mirror_rows(
+    up: Array,
+    ui: Array,
+    uc: Array,
+    indptr: Array,
+    below: Array,
+    indices: Array,
+    cost: Array,
+    first: int,
+    last: int,
 ) -> None:
-    """Unfold the upper triangle (CSR, rows ascending) into the symmetric matrix.
+    """Unfold the upper triangle (CSR, rows ascending): rows first..last-1 of the symmetric matrix.
 
-    Rows come out ascending without a sort: the mirrored part of a row precedes its own. `below` are
-    as many zeros as there are rows.
+    They come out ascending without a sort: the mirrored part of a row precedes its own. `below`
+    says where the mirrored part of each row begins, and afterwards where it ends.
     """
-    n = len(up) - 1
-    for i in range(n):
-        for k in range(up[i], up[i + 1]):
-            if ui[k] != i:
-                below[ui[k]] += 1
-    indptr[0] = 0
-    for i in range(n):
-        indptr[i + 1] = indptr[i] + below[i] + up[i + 1] - up[i]
-        below[i] = indptr[i]  # from here on: where the next mirrored entry of row i goes
-    for i in range(n):
+    for i in range(last):
         own = indptr[i + 1] - (up[i + 1] - up[i])
         for k in range(up[i], up[i + 1]):
             j = ui[k]
-            indices[own] = j
-            cost[own] = uc[k]
-            own += 1
-            if j != i:
+            if i >= first:
+                indices[own] = j
+                cost[own] = uc[k]
+                own += 1
+            if first <= j < last and j != i:
                 indices[below[j]] = i
                 cost[below[j]] = uc[k]
                 below[j] += 1

@@ -283,13 +283,15 @@ def _missed(affinity: Affinity) -> AffinityWarning | None:
     certificate = affinity.certificate
     if certificate is None or certificate.missed_rows == 0:
         return None
-    n, share = affinity.matrix.shape[0], certificate.missed_rows
+    n, share, mass = affinity.matrix.shape[0], certificate.missed_rows, certificate.missed_mass
     percent = f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
-    rows = min(n, ceil(n * share))
+    worst = (
+        "; of those that were checked against all points, the worst lacks pairs of "
+        f"{mass:.2g} times its mass"
+    )
     warning = AffinityWarning(
         f"the approximate search may have left out pairs of up to {percent} of the rows, "
-        f"{rows:,} of {n:,}; of those that were checked against all points, the worst lacks pairs "
-        f"of {certificate.missed_mass:.2g} times its mass",
+        f"{ceil(round(n * share, 6)):,} of {n:,}{worst if 0 < mass < np.inf else ''}",
         remedy=_better_search.get(),
     )
     if certificate.missed_rows > _MISSED or certificate.missed_mass > _MISSED:

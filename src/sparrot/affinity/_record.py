@@ -21,10 +21,7 @@ SCHEMA = 1
 LOST_MASS = 1e-3  # of a row sum, that sparse entropic rows may lack
 _ROUNDING = 1e-12  # of a row sum, in whatever order it is taken
 _CERTIFICATE = ("marginal_error", "violation", "pairs_checked", "exact")
-_LATER = (  # zero where they are missing
-    *("missed_rows", "missed_mass"),
-    *("floor_violation", "complementarity"),
-)
+_LATER = ("missed_rows", "missed_mass", "floor_violation", "complementarity")
 _ANEW = "save the affinity anew"
 _NEEDED = (
     "kind",
@@ -253,13 +250,16 @@ def _vector(stored: Any, n: int, source: str, name: str) -> FloatArray | None:
 
 
 def _certificate(record: Mapping[str, Any]) -> Certificate:
+    """The certificate of a record; what an early one does not say is zero, or not known."""
+    missed = not record["exact"] and record["violation"] > 0 and record.get("missed_rows", 0) > 0
+    early = {"missed_mass": np.inf if missed else 0.0}
     return Certificate(
         marginal_error=float(record["marginal_error"]),
         violation=float(record["violation"]),
         pairs_checked=int(record["pairs_checked"]),
         exact=bool(record["exact"]),
         claimed=True,
-        **{name: float(record.get(name, 0.0)) for name in _LATER},
+        **{name: float(record.get(name, early.get(name, 0.0))) for name in _LATER},
     )
 
 

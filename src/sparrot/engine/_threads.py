@@ -19,7 +19,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, partial
 from numbers import Integral
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import joblib
@@ -116,31 +117,54 @@ class _SingleThreadedBlas:
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
-        self._holder = ThreadPoolExecutor(1, "sparrot-blas")
-        self._limit: ExitStack | None = None
+        self._limit = ExitStack()
+        self._tasks: SimpleQueue[tuple[Callable[[], None], Future[None]]] = SimpleQueue()
+        self._holder: Thread | None = None
 
     def acquire(self) -> None:
         with self._lock:
             if self._users == 0:
-                self._limit = self._holder.submit(_hold).result()
+                try:
+                    self._ask(self._hold).result()
+                except BaseException:  # an interrupt finds it on its way
+                    self._ask(self._limit.close)
+                    raise
             self._users += 1
 
     def release(self) -> None:
         with self._lock:
-            self._users = max(0, self._users - 1)  # a fork counts from zero within a call
-            if self._users == 0 and self._limit is not None:
-                self._holder.submit(self._limit.close).result()
-                self._limit = None
+            if self._users == 0:  # a fork counts from zero within a call
+                return
+            self._users -= 1
+            if self._users == 0:
+                self._ask(self._limit.close).result()
+
+    def _ask(self, task: Callable[[], None]) -> Future[None]:
+        """Let the thread do something; it starts when it is first asked."""
+        if self._holder is None:
+            holder = Thread(target=_serve, args=(self._tasks,), name="sparrot-blas", daemon=True)
+            holder.start()
+            self._holder = holder
+        done: Future[None] = Future()
+        self._tasks.put((task, done))
+        return done
+
+    def _hold(self) -> None:
+        """Hold BLAS to one thread until the limit is closed."""
+        blas = _blas()
+        for library in blas.lib_controllers:  # as of threadpoolctl 3.8
+            getattr(library, "clear_controlling_thread", lambda force: None)(force=True)
+        self._limit.enter_context(blas.limit(limits=1))
 
 
-def _hold() -> ExitStack:
-    """Hold BLAS to one thread until what is returned is closed, by the same thread."""
-    blas = _blas()
-    for library in blas.lib_controllers:  # as of threadpoolctl 3.8
-        getattr(library, "clear_controlling_thread", lambda force: None)(force=True)
-    limit = ExitStack()
-    limit.enter_context(blas.limit(limits=1))
-    return limit
+def _serve(tasks: SimpleQueue[tuple[Callable[[], None], Future[None]]]) -> None:
+    """Do one thing after the other, for good."""
+    while True:
+        task, done = tasks.get()
+        try:
+            done.set_result(task())
+        except BaseException as error:  # whoever waits gets it
+            done.set_exception(error)
 
 
 def _limit_this_thread() -> list[tuple[Any, int]]:

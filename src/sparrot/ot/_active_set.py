@@ -89,6 +89,7 @@ _PART_STEPS = 200  # Newton steps for a part, at most
 _SAME_EPS = 2  # divides the slack where only the floor is new: most rows move less
 _WARM_ROWS = 64  # that judge a warm start
 
+_ORDERED = 8192  # rows that get another order at once
 _MANY_COPIES = 10.0  # of a point, on average, from which on equal points have one row
 _COPIED_ROWS = 256  # at a time
 _ENTRY_BYTES = 26  # of a matrix that is copied, and of which components are found
@@ -170,9 +171,7 @@ class SpatialMethod(Method[PowerRegularizer]):
         u, e, plan = solution.u, solution.e, solution.plan
         if self._order is not None:
             place = np.argsort(self._order)
-            columns = self._order.astype(plan.indices.dtype)[plan.indices]
-            plan = csr_array((plan.data, columns, plan.indptr), shape=plan.shape)[place]
-            plan.sort_indices()
+            plan = _reordered(plan, self._order, place, self._run)
             u, e = u[place], None if e is None else e[place]
         return Solution(
             problem=self._given.at(problem.regularizer.eps, problem.floor is not None),
@@ -184,6 +183,23 @@ class SpatialMethod(Method[PowerRegularizer]):
             method=self.name,
             e=e,
         )
+
+
+def _reordered(plan: csr_array, order: IntArray, place: IntArray, run: Run) -> csr_array:
+    """The plan of points that were taken in some order, of which `place` is the inverse."""
+    order = order.astype(plan.indices.dtype)
+
+    def part(rows: slice) -> csr_array:
+        some = plan[place[rows]]
+        some = csr_array((some.data, order[some.indices], some.indptr), shape=some.shape)
+        some.sort_indices()
+        return some
+
+    blocks = [slice(k, k + _ORDERED) for k in range(0, len(place), _ORDERED)]
+    parts = list(run.threads.map(part, blocks))
+    indices = np.concatenate([some.indices for some in parts])
+    data = np.concatenate([some.data for some in parts])
+    return compressed(np.diff(plan.indptr)[place], indices, data, plan.shape[1])
 
 
 class ActiveSet(SpatialMethod):
@@ -447,7 +463,9 @@ class Ceilings:
         self._e, self._eps = np.zeros(self._cost.n), 0.0
         self._error = np.inf
         find = partial(screen, self._cost, run=run) if pool is None else pool.screen
-        self._pairs: ClientPairs | BlockPairs = ClientPairs(self._cost.n, self._loops, find)
+        self._pairs: ClientPairs | BlockPairs = ClientPairs(
+            self._cost.n, self._loops, find, run.threads
+        )
         self._may_leave = pool is None and run.holds(self._cost)
 
     def make_room(self, n_neighbors: float) -> None:

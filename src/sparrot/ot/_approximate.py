@@ -182,7 +182,7 @@ class NeighborPool:
         self._few = max(_LOOK_UP, cost.n // 50)
         i, j = _upper(_without_lonely(graph))
         self.pairs = Pairs(i, j, cost.pairs(i, j))
-        self.support = Support.of(self.pairs, cost.n)
+        self.support = Support.of(self.pairs, cost.n, run.threads)
 
     def screen(
         self, r: FloatArray, rows: IntArray | None, report: Callable[[int, int, int], None]
@@ -256,7 +256,7 @@ class NeighborPool:
     def _extend(self, new: Pairs) -> None:
         if len(new):
             self.pairs = Pairs.join([self.pairs, new])
-            self.support = Support.of(self.pairs, self.cost.n)
+            self.support = Support.of(self.pairs, self.cost.n, self._run.threads)
 
     def _knows(self, pairs: Pairs) -> BoolArray:
         s, n = self.support, self.cost.n

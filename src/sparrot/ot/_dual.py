@@ -200,10 +200,12 @@ class SparseRows(SupportRows):
     def entries(
         self, u: FloatArray, weights: FloatArray | None
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """The number of positive `g(s_ij) / m` of each row, their columns, and themselves."""
+        """The number of positive `g(s_ij) / m` of each row, their columns, and themselves.
+
+        The last evaluation was at u, and counted them.
+        """
         from sparrot._kernels import score_rows
 
-        self.sums(u, weights)  # counts the positive scores of each row
         s, n, g = self._s, len(self.degree), self._regularizer
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(self.degree, out=starts[1:])
@@ -322,7 +324,9 @@ def _transforms_of_block(
 def _entries_of_block(
     make: Any, block: SupportBlock, *vectors: Any
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    counts, places, entries = make(block, Threads(1)).entries(*vectors)
+    rows = make(block, Threads(1))
+    rows.sums(*vectors)
+    counts, places, entries = rows.entries(*vectors)
     return counts, block.names[places], entries
 
 

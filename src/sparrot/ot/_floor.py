@@ -348,8 +348,10 @@ class FloorRows(SupportRows):
         )
 
     def entries(self, u: FloatArray, e: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """The number of positive `s_ij / d_ij` of each row, their columns, and themselves."""
-        self.sums(u, e)
+        """The number of positive `s_ij / d_ij` of each row, their columns, and themselves.
+
+        The last evaluation was there, and found them.
+        """
         starts = np.cumsum(self.degree) - self.degree
         kept = np.repeat(self._indptr[:-1] - starts, self.degree)
         kept += np.arange(len(kept))

@@ -301,8 +301,12 @@ class Options:
 
 
 _ERRORS = (
-    *("marginal_error", "violation", "missed_rows", "missed_mass"),
-    *("floor_violation", "complementarity"),
+    "marginal_error",
+    "violation",
+    "missed_rows",
+    "missed_mass",
+    "floor_violation",
+    "complementarity",
 )
 
 
@@ -332,7 +336,7 @@ class Certificate:
     missed_mass : for an approximate search, the largest mass that the pairs left out would have in
         one of these rows, of the mass one of a row: by how much its sum over all points is too
         large. In all, entries of the row are off by up to about twice as much. Infinite where it
-        is not known.
+        is not known, and zero in what `Affinity.check` finds, whose `violation` says it all.
     floor_violation : with a floor on the effective number of neighbors, `max_i k_i |W_i|^2 - 1`, or
         zero if no row is below its floor.
     complementarity : with a floor, the largest `min(e_i / (eps + e_i), 1 - k_i |W_i|^2)`: a row
@@ -381,7 +385,7 @@ def certificate_in_words(certificate: Certificate, has_floor: bool) -> str:
         checked = f"all {checked}" if certificate.pairs_checked > 1 else checked
     else:
         checked += f", pairs missed in at most {certificate.missed_rows:.2%} of the rows"
-        if certificate.missed_mass > 0:
+        if 0 < certificate.missed_mass < np.inf:
             checked += f" (of mass {certificate.missed_mass:.1e} in the worst that was checked)"
     claimed = "; a claim of the file, not computed here" if certificate.claimed else ""
     return f"{errors_in_words(certificate, has_floor)} over {checked}{claimed}"

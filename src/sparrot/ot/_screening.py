@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,14 @@ from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from sparrot._types import BoolArray, Float32Array, FloatArray, IntArray
 from sparrot.cost import LEAF, Cost, as_slice
-from sparrot.engine import Run, Side
+from sparrot.engine import Run, Side, Threads
 
 PAIR_BYTES = 145  # of one candidate pair at the peak, with a floor, all copies counted
 TILE_ROWS = 2 * LEAF  # rows of a tile, at most
 _FAR_COLUMNS = 8192  # that are brought about another center at once
 _NEARLY_ALL = 0.85  # share of columns from which on all are taken
+_ROWS, _MIRRORED = 4096, 4  # of a block of a support, at least; and blocks, at most
+_STAYING = 1 << 18  # pairs that are looked at together
 _WAITING = 1 << 20  # pairs that wait for their exact costs, at most, besides those of a tile
 
 
@@ -47,8 +50,8 @@ class Pairs:
         """Bytes, by which Dask knows what its workers hold."""
         return self.i.nbytes + self.j.nbytes + self.cost.nbytes
 
-    def where(self, keep: BoolArray) -> Pairs:
-        """Those for which `keep` is true."""
+    def where(self, keep: BoolArray | slice) -> Pairs:
+        """Those for which `keep` is true, or that are in it."""
         return Pairs(self.i[keep], self.j[keep], self.cost[keep])
 
     def below(self, r: FloatArray) -> BoolArray:
@@ -84,18 +87,21 @@ class Support:
     cost: FloatArray
 
     @staticmethod
-    def of(pairs: Pairs, n: int) -> Support:
+    def of(pairs: Pairs, n: int, threads: Threads | None = None) -> Support:
         """Sort the pairs into both triangles: by rows in linear time, then within each row."""
-        from sparrot._kernels import mirror
+        from sparrot._kernels import mirror_rows
 
         upper = coo_array((pairs.cost, (pairs.i, pairs.j)), shape=(n, n)).tocsr()
-        n_entries = 2 * len(pairs) - np.count_nonzero(pairs.i == pairs.j)
-        indptr = np.empty(n + 1, np.int64)
-        indices = np.empty(n_entries, np.int32)
-        cost = np.empty(n_entries)
-        up = upper.indptr.astype(np.int64)
-        columns, below = upper.indices.astype(np.int32), np.zeros(n, np.int64)
-        mirror(up, columns, upper.data, below, indptr, indices, cost)
+        up, columns = upper.indptr.astype(np.int64), upper.indices.astype(np.int32, copy=False)
+        loops = pairs.i[pairs.i == pairs.j]
+        mirrored = np.bincount(columns, minlength=n) - np.bincount(loops, minlength=n)
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(mirrored + np.diff(up), out=indptr[1:])
+        indices, cost = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+        rows = partial(
+            mirror_rows, up, columns, upper.data, indptr, indptr[:-1].copy(), indices, cost
+        )
+        (threads or Threads(1)).blocks(rows, n, max(_ROWS, -(-n // _MIRRORED)))
         return Support(indptr, indices, cost)
 
     def __sizeof__(self) -> int:
@@ -159,10 +165,12 @@ class ClientPairs:
     n : number of points.
     loops : points with themselves, which are candidates at any ceiling.
     find : finds the pairs below ceilings, as `screen`.
+    threads : those that compute.
     """
 
-    def __init__(self, n: int, loops: Pairs, find: Callable[..., Pairs]) -> None:
+    def __init__(self, n: int, loops: Pairs, find: Callable[..., Pairs], threads: Threads) -> None:
         self._n = n
+        self._threads = threads
         self._loops = loops
         self.find = find
         self.pairs = loops
@@ -181,13 +189,18 @@ class ClientPairs:
 
         Pairs of rows that have risen are not among them; loops are. And how many they are.
         """
-        pairs = self.pairs
         if rows is None:
             return len(self._loops), self._loops
         risen = np.zeros(self._n, bool)
         risen[rows] = True
-        others = pairs.below(r) & ~risen[pairs.i] & ~risen[pairs.j]
-        kept = pairs.where(others | (pairs.i == pairs.j))
+
+        def staying(start: int) -> Pairs:
+            some = self.pairs.where(slice(start, start + _STAYING))
+            others = some.below(r) & ~risen[some.i] & ~risen[some.j]
+            return some.where(others | (some.i == some.j))
+
+        starts = range(0, max(len(self), 1), _STAYING)
+        kept = Pairs.join(list(self._threads.map(staying, starts)))
         return len(kept), kept
 
     def replace(self, kept: Pairs, found: Pairs | None) -> None:
@@ -198,7 +211,7 @@ class ClientPairs:
     def support(self) -> Support:
         """Both triangles, built when it is first asked for."""
         if self._support is None:
-            self._support = Support.of(self.pairs, self._n)
+            self._support = Support.of(self.pairs, self._n, self._threads)
         return self._support
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import sparrot
 from sparrot._eigensolver import _checked
+from sparrot.affinity import from_record, to_record
 from sparrot.cost import _metrics
 from sparrot.ot import Certificate
 from walk import walk
@@ -182,3 +183,15 @@ def test_a_floor_of_less_than_one_neighbor_is_none():
     for floor in (-INF, -1.0, 0.0):
         k = np.where(np.arange(len(X)) == 0, floor, a.min_neighbors)
         assert replace(a, min_neighbors=k).check(X).complementarity == INF
+
+
+@pytest.mark.parametrize(
+    ("violation", "mass"), [(0.0, 0.0), (0.5, INF)], ids=["none missed", "some missed"]
+)
+def test_the_mass_that_an_early_record_does_not_say_is_not_known(violation, mass):
+    a = sparrot.qot(np.random.default_rng(0).standard_normal((60, 2)))
+    approximate = replace(a.certificate, violation=violation, exact=False, missed_rows=0.02)
+    record = to_record(replace(a, certificate=approximate))
+    del record["missed_mass"]
+    early = from_record(record, a.matrix, a.potential, "a file")
+    assert early.certificate.missed_mass == mass

@@ -42,6 +42,7 @@ def run(script):
         [sys.executable, "-c", code], env=numbers | path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    return done
 
 
 def test_the_limit_holds_in_every_thread_and_is_gone_after():
@@ -107,6 +108,44 @@ def test_a_forked_process_begins_anew():
             with Threads(1):
                 os._exit((first, blas()) != ({1}, {1}))
         assert os.waitpid(child, 0)[1] == 0
+        assert blas() == {2}
+    """)
+
+
+def test_calls_work_to_the_end_of_the_process_and_beyond_that_of_the_main_thread():
+    done = run("""
+        import atexit, time
+        import sparrot
+        X = np.random.default_rng(0).standard_normal((300, 2))
+        sparrot.qot(X, n_jobs=1)
+        def late():
+            time.sleep(0.5)
+            print(len(sparrot.qot(X, n_jobs=1).potential), "in a thread")
+        threading.Thread(target=late).start()
+        atexit.register(lambda: print(len(sparrot.qot(X, n_jobs=1).potential), "at exit"))
+    """)
+    assert done.stdout.splitlines() == ["300 in a thread", "300 at exit"], done.stderr
+
+
+@pytest.mark.posix
+def test_an_interrupt_while_the_limit_is_set_leaves_none():
+    run("""
+        import os, signal, time
+        from sparrot.engine import _threads
+        hold = _threads._SingleThreadedBlas._hold
+        def slowly(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+            hold(self)
+        _threads._SingleThreadedBlas._hold = slowly
+        try:
+            inside()
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise AssertionError("no interrupt")
+        _threads._SingleThreadedBlas._hold = hold
+        assert inside() == {1}
         assert blas() == {2}
     """)
 
