@@ -51,14 +51,19 @@ def as_points(X: Any, metric: str = "sqeuclidean", name: str = "X") -> PointArra
     X = as_array(X, name)
     if metric in ("precomputed", "kernel"):
         X = _as_symmetric(X, name)
-    if len(X) < 2:
+    require_two_rows(X, name)
+    return X
+
+
+def require_two_rows(X: Any, name: str = "X") -> None:
+    """Raise for a matrix, dense or sparse, of fewer points than an affinity is between."""
+    if X.shape[0] < 2:
         raise InvalidInputError(
             f"must have at least 2 rows, got shape {X.shape}: an affinity is between points",
             parameter=name,
             value=X.shape,
             remedy="rows are samples, columns are features",
         )
-    return X
 
 
 def as_points_for(engine: Any, X: Any, metric: str) -> Any:

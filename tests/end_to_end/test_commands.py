@@ -581,6 +581,37 @@ def test_what_cannot_be_standardized_is_refused_with_what_helps(tmp_path, capsys
     assert "--standardize is for points, not for a precomputed cost" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("asked", ["--standardize", "--pca 1", "--standardize --pca 1"])
+@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
+def test_what_is_wrong_with_too_few_points_is_their_number(tmp_path, capsys, rows, asked, suffix):
+    few, saved = tmp_path / f"few{suffix}", tmp_path / "w.npz"
+    if suffix == ".npy":
+        np.save(few, np.zeros((rows, 4)))
+    else:
+        pytest.importorskip("pyarrow")
+        frame = pytest.importorskip("pandas").DataFrame(np.zeros((rows, 4)), columns=list("abcd"))
+        frame.to_parquet(few)
+    sparrot.save(sparrot.qot(X), saved)
+    for command in (["affinity", few], ["report", few], ["info", saved, "--check", few]):
+        more = ["-o", tmp_path / "page.html"] if command[0] == "report" else []
+        assert main([*map(str, [*command, *more]), *asked.split()]) == 2
+        line = capsys.readouterr().err
+        assert f"must have at least 2 rows, got shape ({rows}, 4)" in line
+        assert line.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("factor", [1e200, 1e308])
+def test_numbers_too_large_to_be_standardized_are_refused(tmp_path, capsys, factor):
+    np.save(tmp_path / "x.npy", np.column_stack([X[:, 0], factor * np.tanh(X[:, 1])]))
+    assert main(["affinity", str(tmp_path / "x.npy"), "--standardize"]) == 2
+    line = capsys.readouterr().err
+    assert "--standardize needs the variance of every column, and that of column 1" in line
+    assert "rescale the points" in line
+    assert line.count("\n") == 1
+
+
 def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
     output = tmp_path / "path.csv"
     facts = told(capsys, "path", points, "--steps", "2", "--span", "9", "-o", output)

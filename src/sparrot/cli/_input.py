@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import sparrot
-from sparrot._validation import as_choice, as_coordinates, as_count
+from sparrot._validation import as_choice, as_coordinates, as_count, require_two_rows
 from sparrot.affinity import KINDS, build, check_arguments, kinds
 from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
@@ -166,6 +166,8 @@ def check_preparation(options: Namespace, metric: str | None) -> None:
 
 def prepared(points: Any, options: Namespace, session: Session) -> Any:
     """Points with columns of mean 0 and variance 1, and reduced, as far as that was asked for."""
+    if _given(options, PREPARING):
+        require_two_rows(points)
     if options.standardize is not None:
         session.stage("standardizing")
         points = standardized(points)
@@ -200,7 +202,19 @@ def standardized(points: Any) -> Any:
         )
     from sklearn.preprocessing import StandardScaler
 
-    return StandardScaler().fit_transform(points.astype(np.float64))
+    scaler = StandardScaler(copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = scaler.fit_transform(points.astype(np.float64))
+    too_large = np.flatnonzero(~np.isfinite(scaler.scale_) | ~np.isfinite(scaled).all(axis=0))
+    if len(too_large):
+        raise InvalidInputError(
+            f"needs the variance of every column, and that of column {too_large[0]} (counted from "
+            "0) is more than a number can be",
+            parameter="standardize",
+            value=True,
+            remedy=["rescale the points", "leave it out"],
+        )
+    return scaled
 
 
 def _tell_of_components(path: Path, shape: tuple[int, int]) -> None:
