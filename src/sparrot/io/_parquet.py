@@ -12,12 +12,13 @@ import numpy as np
 
 from sparrot._validation import refuse_broken
 from sparrot.errors import AffinityWarning, InvalidInputError, literal, load_extra, warn
-from sparrot.io._text import counts_rows, features, require_column
+from sparrot.io._text import counts_rows, features, is_symmetric, require_column
 
 if TYPE_CHECKING:
     from sparrot.io._points import Table
 
 _WHOLE = "a whole .parquet file"
+_INDEX_NAMES = {"", "index", "unnamed: 0", "id", "__index_level_0__"}  # in small letters
 _INDEX = {  # how pandas keeps an index without a name
     "name": None,
     "field_name": "__index_level_0__",
@@ -85,7 +86,8 @@ def _features(source: Path, label: str | None, without: Sequence[str]) -> tuple[
     words = [k for k, number in enumerate(is_number) if not number]
     names = list(columns)
     kept = features(source, names, filled, words, label, without)
-    if len(kept) > 1 and kept[0] == 0 and counts_rows(filled[:, 0]):
+    is_index = names[0].lower() in _INDEX_NAMES and counts_rows(filled[:, 0])
+    if is_index and len(kept) > 1 and kept[0] == 0 and not is_symmetric(filled[:, kept]):
         warn(
             AffinityWarning(
                 f"{source}: the first column, {names[0]!r}, counts the rows, and was taken for a "

@@ -86,7 +86,7 @@ def _features(
         raise _refusal(source, problem, "", table.first, table.delimiter)
     said = ("with" if found else "without" for found in (layout.header, layout.names))
     LOG.info("%s is read %s a header and %s row names", source, *said)
-    X = table.below if layout.header else np.vstack([_values(table.first), table.below])
+    X = table.numbers(layout.header)
     words = _columns_of_words(table, layout, X, {label, *without})
     _warn_if_doubtful(table, layout, header, names, {label, *without})
     if table.blank:
@@ -147,7 +147,7 @@ def list_columns(
     first, n = int(layout.names), len(table.below)
     words = [c for c, found in table.words.items() if c >= first and found.prevail(n)]
     others = [c for c in range(first, len(layout.columns)) if c not in words]
-    X = table.below if layout.header else np.vstack([_values(table.first), table.below])
+    X = table.numbers(layout.header)
     empty = [c for c in others if c not in table.words and np.isnan(X[:, c]).all()]
     return {
         "numbers": [layout.columns[c] for c in others if c not in empty],
@@ -211,17 +211,7 @@ def features(
                 else "",
             )
         )
-    for name, which in _like_labels(names, X, kept):
-        warn(
-            AffinityWarning(
-                f"{source}: the {which} has a few integers as labels do, and was taken for a "
-                "feature",
-                remedy=[
-                    f"if it is a label, give {{label={literal(repr(name))}}}" * (label is None),
-                    f"if it is no feature, leave it out by {{without={literal(repr(name))}}}",
-                ],
-            )
-        )
+    _warn_of_labels(source, names, X, kept, label)
     return kept
 
 
@@ -238,36 +228,85 @@ def require_column(
         )
 
 
-def _like_labels(names: Sequence[str], X: FloatArray, kept: list[int]) -> Iterator[tuple[str, str]]:
-    """The features that may be labels: their names, and which columns they are, in words.
+def _warn_of_labels(
+    source: Path, names: Sequence[str], X: FloatArray, kept: list[int], label: str | None
+) -> None:
+    """Name the features that may be labels, in one warning."""
+    found = _like_labels(names, X, kept)
+    if not found or is_symmetric(X[:, kept]):
+        return
+    ends = {kept[0]: "first column of numbers, {},", kept[-1]: "last column of numbers, {},"}
+    listed, name = ", ".join(repr(names[c]) for c in found), literal(repr(names[found[0]]))
+    one, has, taken = "one", f"columns {listed} have", "were taken for features"
+    if len(found) == 1:
+        which = ends.get(found[0], "column {}").format(listed)
+        one, has, taken = "it", f"{which} has", "was taken for a feature"
+    warn(
+        AffinityWarning(
+            f"{source}: the {has} integers that repeat, as labels do, and {taken}",
+            remedy=[
+                f"if {one} is a label, give {{label={name}}}" * (label is None),
+                f"if {one} is no feature, leave it out by {{without={name}}}",
+            ],
+        )
+    )
 
-    All of them have few integers. They have a name of labels; or they are the first or the last
-    column, and stand out.
+
+def _like_labels(names: Sequence[str], X: FloatArray, kept: list[int]) -> list[int]:
+    """The features that may be labels: integers that repeat, and no coordinates by their names.
+
+    They have a name of labels; or they are the first or the last column, and stand out. The former
+    come first.
     """
     if len(kept) < 2:
-        return
-    ends = {kept[0]: "first", kept[-1]: "last"}
-    few = min(_LABELS, len(X) // 5)
-    for c in kept:
-        is_named = _is_label_name(names, c) and _has_few(X[:, c], len(X) // 2)
-        if is_named or (c in ends and _has_few(X[:, c], few) and _stands_out(names, X, kept, c)):
-            place = f"{ends[c]} column of numbers, {names[c]!r}," if c in ends else ""
-            yield names[c], place or f"column {names[c]!r}"
+        return []
+    few, coordinates = min(_LABELS, len(X) // 5), _coordinates(names)
+    free = [c for c in kept if names[c] not in coordinates]
+    named = [c for c in free if _is_label_name(names[c]) and _has_few(X[:, c], len(X) // 2)]
+    ends = [c for c in free if c in (kept[0], kept[-1]) and c not in named]
+    return named + [c for c in ends if _has_few(X[:, c], few) and _stands_out(X, kept, c)]
 
 
-def _is_label_name(names: Sequence[str], c: int) -> bool:
-    """Whether a column is called as labels are; y is a coordinate where there is an x.
+def _is_label_name(name: str) -> bool:
+    """Whether a column is called as labels are.
 
     Examples
     --------
-    >>> [_is_label_name(["Cell type", "y", "height"], c) for c in range(3)]
+    >>> [_is_label_name(name) for name in ("Cell type", "y", "height")]
     [True, True, False]
-    >>> _is_label_name(["x", "y"], 1)
-    False
     """
-    name = re.sub(r"[\W_]", "", names[c].lower())
-    is_coordinate = name == "y" and any(other.strip().lower() == "x" for other in names)
-    return name in _LABEL_NAMES and not is_coordinate
+    return re.sub(r"[\W_]", "", name.lower()) in _LABEL_NAMES
+
+
+def _coordinates(names: Sequence[str]) -> set[str]:
+    """The names that differ from another in x, y or z alone, or in the number after one of these.
+
+    Examples
+    --------
+    >>> sorted(_coordinates(["x", "y", "x_pos", "y_pos", "height"]))
+    ['x', 'x_pos', 'y', 'y_pos']
+    >>> sorted(_coordinates(["x1", "x2", "y"])), _coordinates(["y", "sex"])
+    (['x1', 'x2'], set())
+    """
+    alike: dict[str, set[str]] = {}
+    for name in {*names}:
+        plain = name.strip().lower()
+        for axis in re.finditer("[xyz]", plain):
+            alike.setdefault(f"{plain[: axis.start()]}*{plain[axis.end() :]}", set()).add(name)
+        if re.fullmatch(r"[xyz][\W_]?\d+", plain):
+            alike.setdefault(plain[0], set()).add(name)
+    return {name for those in alike.values() if len(those) > 1 for name in those}
+
+
+def is_symmetric(X: FloatArray) -> bool:
+    """Whether it is a symmetric matrix, as of costs: without a column it would be none.
+
+    Examples
+    --------
+    >>> is_symmetric(np.eye(3)), is_symmetric(np.ones((3, 2)))
+    (True, False)
+    """
+    return X.shape[0] == X.shape[1] and bool(np.allclose(X, X.T))
 
 
 def _has_few(x: FloatArray, most: int) -> bool:
@@ -275,17 +314,17 @@ def _has_few(x: FloatArray, most: int) -> bool:
     return _are_whole(x) and 2 <= len(np.unique(x)) <= most
 
 
-def _stands_out(names: Sequence[str], X: FloatArray, kept: list[int], c: int) -> bool:
+def _stands_out(X: FloatArray, kept: list[int], c: int) -> bool:
     """Whether most other features have more than three times as many distinct values.
 
-    All of the others, in a table of integers alone, which may be of pixels or counts, and for a
-    first column that has no name, or a number for a name.
+    All of the others, for a first column, and in a table of integers alone, which may be of pixels
+    or counts.
     """
     others = [k for k in kept if k != c]
     seen = others[:: -(-len(others) // _SEEN)]
     found = len(np.unique(X[:, c]))
     many = float(np.mean([len(np.unique(X[:, k])) > 3 * found for k in seen]))
-    if many == 1 or (c == kept[0] and names[c].isdecimal()):
+    if many == 1 or c == kept[0]:
         return many == 1
     return many > 0.5 and not all(_are_whole(X[:, k]) for k in seen)
 
@@ -367,6 +406,10 @@ class _Table:
     def is_numeric(self, column: int) -> bool:
         """Whether there are numbers in a column below the first line, and no words."""
         return column not in self.words and not np.isnan(self.below[:, column]).all()
+
+    def numbers(self, header: bool) -> FloatArray:
+        """The numbers of all points: below a header, or with the first line."""
+        return self.below if header else np.vstack([_values(self.first), self.below])
 
 
 @dataclass(frozen=True, slots=True)
@@ -673,8 +716,8 @@ def _doubts_about_names(table: _Table, layout: _Layout) -> Iterator[tuple[str, s
         )
     if not layout.header:
         column = np.append(_values(table.first[:1]), column)
-    counts = counts_rows(column) or (layout.header and np.array_equal(column, range(len(column))))
-    if counts and not layout.names and table.below.shape[1] > 1:
+    is_index = counts_rows(column) and table.below.shape[1] > 1
+    if is_index and not layout.names and not is_symmetric(table.numbers(layout.header)):
         yield (
             "counts the rows, and was taken for a feature",
             "give {names=True} if it is an index",

@@ -181,7 +181,11 @@ def test_wrong_files_are_named(tmp_path, name, text, message):
     [
         ("0,1,2\n5,6,7\n", (1, 3), "from 0 to 2, and was taken for a header"),
         ("0\n1\n", (2, 1), "taken for a point"),
-        ("id,a\n0,5\n1,7\n", (2, 2), "'id', counts the rows, and was taken for a feature"),
+        (
+            "id,a\n0,5\n1,7\n2,6\n3,9\n4,8\n",
+            (5, 2),
+            "'id', counts the rows, and was taken for a feature",
+        ),
     ],
 )
 def test_what_is_doubtful_is_said(tmp_path, text, shape, said):

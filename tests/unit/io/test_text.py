@@ -201,7 +201,7 @@ def test_a_last_column_of_few_integers_is_remarked_on(read):
     X, _, said = read(table([0, 1, 2] * 5))
     assert np.shape(X) == (15, 3)
     (line,) = said
-    assert "the last column of numbers, 'kind', has a few integers" in line
+    assert "the last column of numbers, 'kind', has integers that repeat" in line
     assert "; if it is a label, give label='kind', or if it is no feature, leave it out" in line
     assert np.shape(read(table([0, 1, 2] * 5), label="kind")[0]) == (15, 2)
     assert read(table([0, 1, 2] * 5), label="kind")[2] == []
@@ -237,7 +237,7 @@ def test_a_column_with_the_name_of_labels_is_remarked_on_wherever_it_is(read, na
     X, _, (line,) = read(",".join(heading) + "\n" + rows(*columns))
     assert np.shape(X) == (20, 3)
     which = (f"first {AMONG}, {name!r},", f"column {name!r}", f"last {AMONG}, {name!r},")[place]
-    assert f"the {which} has a few integers" in line
+    assert f"the {which} has integers that repeat" in line
     assert f"give label={name!r}" in line
     assert f"leave it out by without={name!r}" in line
     assert read(",".join(heading) + "\n" + rows(*columns), without=[name])[2] == []
@@ -254,14 +254,63 @@ def test_what_only_has_the_name_or_only_the_integers_in_the_middle_is_a_feature(
 
 def test_a_first_column_of_few_integers_that_stands_out_is_remarked_on(read):
     (line,) = read("kind,h,w\n" + rows(lambda k: k % 3, half, half))[2]
-    assert "the first column of numbers, 'kind', has a few integers" in line
+    assert "the first column of numbers, 'kind', has integers that repeat" in line
     (line,) = read(rows(lambda k: k % 3, half, half))[2]
-    assert "the first column of numbers, '0', has a few integers" in line
+    assert "the first column of numbers, '0', has integers that repeat" in line
     assert "give label='0'" in line
     pixels = rows(lambda k: k % 3, lambda k: k % 7, half, half)  # of which not all are many
     assert read(pixels)[2] == []
-    assert "'a', has a few" in read("a,b,c,d\n" + pixels)[2][0]
+    assert read("a,b,c,d\n" + pixels)[2] == []
+    assert "'group', has integers" in read("group,b,c,d\n" + pixels)[2][0]
     assert read("a,b,c\n" + rows(lambda k: 0, half, half))[2] == []  # constant
+
+
+@pytest.mark.parametrize("pair", ["x,y", "X,Y", "x_pos,y_pos", "x1,x2", "posx,posz", "x_1,x_2"])
+def test_coordinates_on_a_grid_are_no_labels(read, pair):
+    def grid(k):
+        return f"{k % 3},{k // 3 % 3}"
+
+    assert read(f"{pair},h,w\n" + rows(grid, half, half))[2] == []
+    assert read(f"h,w,{pair}\n" + rows(half, half, grid))[2] == []
+
+
+def test_a_coordinate_alone_may_be_a_label(read):
+    assert "'x', has integers" in read("x,h,w\n" + rows(lambda k: k % 3, half, half))[2][0]
+    assert "'y', has integers" in read("x1,x2,y\n" + rows(half, half, lambda k: k % 3))[2][0]
+
+
+def write_frame(frame, path):
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+
+
+def people(k):
+    return f"{k % 2},{20 + k},{150.5 + k * k},{60.5 + 3 * k},{k // 3 % 2}\n"
+
+
+def test_columns_that_stand_out_are_remarked_on_once(read):
+    text = "sex,age,height,weight,smoker\n" + "".join(map(people, range(40)))
+    (line,) = read(text)[2]
+    assert "the last column of numbers, 'smoker', has integers" in line
+    (line,) = read("s,h,w,class\n" + rows(lambda k: k % 2, half, half, lambda k: k % 9))[2]
+    assert "the columns 'class', 's' have integers that repeat, as labels do, and were" in line
+    assert "; if one is a label, give label='class', or if one is no feature, leave it" in line
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_symmetric_matrices_of_costs_have_no_labels_and_no_index(tmp_path, suffix, capsys):
+    apart = np.abs(np.subtract.outer(np.arange(30.0), np.arange(30.0)))
+    near = apart**1.5
+    near[0, 1:] = near[1:, 0] = np.arange(1, 30) % 2 + 1
+    path = tmp_path / f"a{suffix}"
+    for name, C in {"id": apart, "class": near}.items():
+        costs = pd.DataFrame(C, columns=[name, *(f"p{k}" for k in range(1, 30))])
+        write_frame(costs, path)
+        asked = ["affinity", str(path), "--metric", "precomputed", "--perplexity", "5", "--json"]
+        assert main(asked) == 0
+        assert json.loads(capsys.readouterr().out)["warnings"] == []
+        write_frame(costs.iloc[:-2], path)  # as points, the same columns are remarked on
+        with pytest.warns(AffinityWarning, match=f"the first column.*{name!r},"):
+            sparrot.read_points(path)
 
 
 @pytest.mark.parametrize("start", [0, 1])
@@ -289,6 +338,24 @@ def test_a_first_column_of_a_parquet_file_that_counts_the_rows_is_remarked_on(tm
     assert sparrot.read_points(path, without="id").shape == (20, 1)
 
 
+@pytest.mark.parametrize("name", ["index", "Unnamed: 0", "ID", "", "time"])
+@pytest.mark.parametrize("n", [4, 5])
+def test_what_counts_the_rows_of_a_parquet_file_is_an_index_by_its_name(tmp_path, name, n):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({name: range(n), "h": np.arange(n) ** 2 + 0.5}).to_parquet(path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert sparrot.read_points(path).shape == (n, 2)
+    assert len(said) == (n == 5 and name != "time")
+
+
+@pytest.mark.parametrize("header", ["", "id,h\n"])
+@pytest.mark.parametrize("n", [2, 4, 5])
+def test_fewer_than_five_rows_are_not_counted(read, header, n):
+    text = header + "".join(f"{k},{half(k)}\n" for k in range(n))
+    assert len(read(text)[2]) == (n == 5)
+
+
 def titanic():
     rng = np.random.default_rng(0)
     age, weight, survived = (rng.integers(*ends, 200) for ends in ((1, 80), (50, 100), (0, 2)))
@@ -311,11 +378,11 @@ def titanic():
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_label_stands_out_by_its_few_values(X, is_remarked_on, suffix, tmp_path):
     path, table = tmp_path / f"a{suffix}", pd.DataFrame(X).add_prefix("c")
-    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    write_frame(table, path)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert sparrot.read_points(path).shape == X.shape
-    assert [f"'c{X.shape[1] - 1}', has a few" in str(w.message) for w in said] == (
+    assert [f"'c{X.shape[1] - 1}', has integers" in str(w.message) for w in said] == (
         [True] if is_remarked_on else []
     )
 
@@ -357,7 +424,7 @@ def test_labels_of_a_parquet_file_are_as_they_are(tmp_path):
 def test_truth_values_are_words_in_every_table(suffix, tmp_path):
     path = tmp_path / f"a{suffix}"
     table = pd.DataFrame({"x": [1.5, 2, 3, 4], "is": [True, False] * 2, "y": [5, 6, 7.5, 8]})
-    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    write_frame(table, path)
     with pytest.warns(AffinityWarning, match="left out the column 'is', which is not of numbers"):
         assert sparrot.read_points(path).tolist() == table[["x", "y"]].to_numpy().tolist()
     assert [str(label) for label in sparrot.read_labels(path, "is")] == ["True", "False"] * 2
