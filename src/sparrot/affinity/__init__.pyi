@@ -30,6 +30,7 @@ from ._graphs import (
     Epanechnikov as Epanechnikov,
     Gaussian as Gaussian,
     GaussianL2 as GaussianL2,
+    as_bandwidth as as_bandwidth,
     costs_below as costs_below,
     epanechnikov as epanechnikov,
     gaussian as gaussian,
@@ -60,7 +61,6 @@ from ._record import (
 )
 from ._registry import (
     build as build,
-    check_arguments as check_arguments,
     fit as fit,
     is_auto as is_auto,
     match as match,
@@ -78,11 +78,16 @@ from ._transport import (
     QOT as QOT,
     TransportEstimator as TransportEstimator,
     Tsallis as Tsallis,
+    as_drop as as_drop,
     as_floor as as_floor,
+    as_options as as_options,
     as_scale as as_scale,
+    as_sparse_q as as_sparse_q,
     eot as eot,
+    is_no_floor as is_no_floor,
     project as project,
     qot as qot,
     qot_path as qot_path,
+    require_one_floor as require_one_floor,
     tsallis as tsallis,
 )

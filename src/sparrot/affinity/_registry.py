@@ -6,28 +6,18 @@ The table of kinds is in `sparrot.affinity._kinds`, for code that must not wait 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from sparrot._types import PointArray
-from sparrot._validation import as_choice, as_count, as_neighbors, as_public_metric
+from sparrot._validation import as_choice
 from sparrot.affinity._estimator import AffinityEstimator, validated
-from sparrot.affinity._graphs import as_bandwidth
 from sparrot.affinity._kinds import AUTO, KINDS, kinds
 from sparrot.affinity._result import Affinity, perplexity, require_affinity
-from sparrot.affinity._transport import (
-    TransportEstimator,
-    as_drop,
-    as_options,
-    as_scale,
-    as_sparse_q,
-    require_one_floor,
-)
-from sparrot.cost import costs_to, require_metric
-from sparrot.engine import Threads
+from sparrot.affinity._transport import TransportEstimator
+from sparrot.cost import costs_to
 from sparrot.errors import InvalidInputError
 from sparrot.ot import PERPLEXITY, PERPLEXITY_PRECISION, Secant
 
@@ -95,45 +85,6 @@ def with_defaults(kind: str, n: int, arguments: dict[str, Any]) -> dict[str, Any
             )
         given = scale | given
     return defaults | given
-
-
-def check_arguments(kind: str, arguments: Mapping[str, Any]) -> None:
-    """Raise for arguments that are wrong whatever the points are, before there are any.
-
-    The others are found when the affinity is made, as are those that depend on how many points
-    there are. An argument that is None counts as not given.
-
-    Examples
-    --------
-    >>> check_arguments("qot", {"perplexity": 30, "tol": None})
-    >>> check_arguments("knn", {"n_neighbors": 0})
-    Traceback (most recent call last):
-    sparrot.errors.InvalidInputError: n_neighbors must be an integer from 1 on, got 0
-    """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if KINDS[kind].transport:
-        scale = as_scale(given.get("eps"), given.get("perplexity"), given.get("n_neighbors"))
-        floor = given.get("min_neighbors")
-        require_one_floor(floor, scale)
-        if floor and not is_auto(floor):
-            as_neighbors(floor, "min_neighbors")
-        solving = {"tol": 1e-8, "max_iter": None, "search": "exact"}
-        known = (*solving, "checkpoint", "engine")
-        as_options("auto", **solving | {name: given[name] for name in known if name in given})
-    elif "n_neighbors" in given:
-        as_count(given["n_neighbors"], "n_neighbors")
-    for name, check in _CHECKS.items():
-        if name in given:
-            check(given[name])
-
-
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "bandwidth": as_bandwidth,
-    "drop": as_drop,
-    "q": as_sparse_q,
-    "metric": lambda metric: require_metric(as_public_metric(metric)),
-    "n_jobs": Threads,
-}
 
 
 def is_auto(floor: Any) -> bool:

@@ -433,7 +433,7 @@ def project(
     kernel, q = as_points(K, "kernel", "K"), as_q(q)
     regularizer: Regularizer = QuadraticRegularizer()
     if q > 0:
-        if not _is_no_floor(min_neighbors):
+        if not is_no_floor(min_neighbors):
             raise InvalidInputError(
                 "is for q = 0 alone",
                 parameter="min_neighbors",
@@ -542,15 +542,7 @@ def eot(
     >>> bool(abs(a.matrix.sum(axis=1) - 1).max() <= 1e-8), float(a.matrix.diagonal().max())
     (True, 0.0)
     """
-    if drop is not None:
-        drop = as_drop(drop)
-    elif isinstance(eps, str) and as_scale(eps, perplexity) == Scale():
-        raise InvalidInputError(
-            "'connected' needs a sparse plan: a dense entropic plan is connected at any eps",
-            parameter="eps",
-            value=eps,
-            remedy="pass {drop=1e-3} as well",
-        )
+    drop = as_drop(drop, as_scale(eps, perplexity))
     points = as_points(X, as_public_metric(metric))
     scale = as_scale(eps, perplexity, default=Scale.default(len(points)))
     return _solve(
@@ -745,8 +737,23 @@ def as_scale(
     )
 
 
-def as_drop(value: Any) -> float:
-    """The mass that a row may lose, below the whole."""
+def as_drop(value: Any, scale: Scale) -> float | None:
+    """The mass that a row may lose, below the whole; None for a dense plan, if there is such a one.
+
+    Examples
+    --------
+    >>> as_drop(None, Scale(eps=1.0)), as_drop(1e-3, as_scale("connected", None))
+    (None, 0.001)
+    """
+    if value is None and scale == Scale():
+        raise InvalidInputError(
+            "'connected' needs a sparse plan: a dense entropic plan is connected at any eps",
+            parameter="eps",
+            value="connected",
+            remedy="pass {drop=1e-3} as well",
+        )
+    if value is None:
+        return None
     drop = as_positive(value, "drop", "it is the mass that a row may lose, 1e-3 is a good start")
     if drop >= 1:
         raise InvalidInputError(
@@ -785,13 +792,13 @@ def as_floor(value: Any, n: int, hollow: bool, scale: Scale) -> FloatArray | Non
         value = scale.floor(n)
     require_one_floor(value, scale)
     if scale.n_neighbors is None:
-        return None if _is_no_floor(value) else as_floors(value, n, most)
+        return None if is_no_floor(value) else as_floors(value, n, most)
     return np.full(n, as_neighbors(scale.n_neighbors, "n_neighbors", most))
 
 
 def require_one_floor(value: Any, scale: Scale) -> None:
     """Raise for a floor beside a number of neighbors, which is one."""
-    if scale.n_neighbors is not None and not _is_no_floor(value):
+    if scale.n_neighbors is not None and not is_no_floor(value):
         raise InvalidInputError(
             "is itself a floor on the neighbors of every point, and a second one was given",
             parameter="n_neighbors",
@@ -800,7 +807,7 @@ def require_one_floor(value: Any, scale: Scale) -> None:
         )
 
 
-def _is_no_floor(value: Any) -> bool:
+def is_no_floor(value: Any) -> bool:
     """Whether it is None or the number 0."""
     is_zero = isinstance(value, Real) and not isinstance(value, bool) and value == 0
     return value is None or is_zero

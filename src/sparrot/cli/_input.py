@@ -7,16 +7,36 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import sparrot
-from sparrot._validation import as_choice, as_coordinates, as_count, require_two_rows
-from sparrot.affinity import KINDS, build, check_arguments, kinds
+from sparrot._validation import (
+    as_choice,
+    as_coordinates,
+    as_count,
+    as_neighbors,
+    as_public_metric,
+    require_two_rows,
+)
+from sparrot.affinity import (
+    KINDS,
+    as_bandwidth,
+    as_drop,
+    as_options,
+    as_scale,
+    as_sparse_q,
+    build,
+    is_no_floor,
+    kinds,
+    require_one_floor,
+)
 from sparrot.cli._options import OTHER_NAMES, READING
 from sparrot.cli._output import require_same_cells
 from sparrot.cli._session import Session
-from sparrot.engine import connected, require_address
+from sparrot.cost import require_metric
+from sparrot.engine import Threads, connected, require_address
 from sparrot.errors import AffinityWarning, InvalidInputError, counted, warn
 from sparrot.io import (
     SCANPY_WIDE,
@@ -76,7 +96,7 @@ def read_affinity(
         n = affinity.matrix.shape[0]
         _require_enough_points(options, n)
         return Source(options.path, affinity, None, read_labels(options, n))
-    points = read_points(options, session)
+    points = read_points(options, session, layout)
     _require_enough_points(options, points.shape[0])
     labels = read_labels(options, points.shape[0])
     session.stage("affinity")
@@ -128,10 +148,10 @@ def check_labels(options: Namespace) -> None:
         raise InvalidInputError(problem, parameter="labels_in", value=str(other), remedy=remedy)
 
 
-def read_points(options: Namespace, session: Session) -> Any:
+def read_points(options: Namespace, session: Session, layout: bool = False) -> Any:
     """The points in a file, as they are to be used; `options.array` then says which."""
     check_preparation(options, options.metric)
-    _check_making(options)
+    _check_making(options, layout)
     session.stage(f"reading {options.path}")
     named = options.array
     options.array = chosen_array(options)
@@ -286,12 +306,37 @@ def _arguments(options: Namespace) -> dict[str, Any]:
     return given
 
 
-def _check_making(options: Namespace) -> None:
-    """Raise before points are read for what is wrong whatever they are."""
-    given = _arguments(options)
-    if given.get("engine") is not None:
-        require_address(given["engine"])
-    check_arguments(getattr(options, "kind", None) or "qot", given)
+def _check_making(options: Namespace, layout: bool) -> None:
+    """Raise before points are read for what is wrong whatever they are.
+
+    The rest is found when the affinity is made, as is what depends on how many points there are.
+    """
+    kind, given = KINDS[getattr(options, "kind", None) or "qot"], _arguments(options)
+    arguments = {name: each.default for name, each in signature(kind.function).parameters.items()}
+    arguments |= (dict(kind.options) if layout else {}) | given
+    if arguments.get("engine") is not None:
+        require_address(arguments["engine"])
+    if kind.transport:
+        scale = as_scale(arguments["eps"], arguments["perplexity"], arguments.get("n_neighbors"))
+        floor = arguments.get("min_neighbors")
+        require_one_floor(floor, scale)
+        if not is_no_floor(floor):
+            as_neighbors(floor, "min_neighbors")
+        known = signature(as_options).parameters
+        solving = {name: arguments[name] for name in arguments if name in known}
+        as_options(**{"solver": "auto"} | solving)
+        if "drop" in arguments:
+            as_drop(arguments["drop"], scale)
+    elif "n_neighbors" in arguments:
+        as_count(arguments["n_neighbors"], "n_neighbors")
+    if "bandwidth" in given:
+        as_bandwidth(given["bandwidth"])
+    if "q" in given:
+        as_sparse_q(given["q"])
+    if "metric" in given:
+        require_metric(as_public_metric(given["metric"]))
+    if given.get("n_jobs") is not None:
+        Threads(given["n_jobs"])
 
 
 def summarize(points: Any, options: Namespace, session: Session, **more: Any) -> Summary:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import distance as scipy_distances
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import distance_metrics
+from sklearn.neighbors import VALID_METRICS
 from sklearn.preprocessing import normalize
 
 from sparrot._types import FloatArray, IntArray, PointArray
@@ -272,5 +272,5 @@ def _names() -> list[str]:
 
 
 def _is_named(metric: str) -> bool:
-    """Whether scikit-learn or scipy have something of that name."""
-    return metric in {*_names(), *dir(scipy_distances)}
+    """Whether scikit-learn has a metric of that name, of its own or of scipy's."""
+    return metric in {*_names(), *VALID_METRICS["brute"]}

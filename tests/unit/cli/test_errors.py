@@ -155,16 +155,19 @@ def test_where_the_best_iterate_is_concerns_python_only():
         ("affinity --neighbors 0", "--neighbors must be a number of at least 1"),
         ("affinity --neighbors 9 --min-neighbors 5", "--neighbors is itself a floor"),
         ("affinity --neighbors 9 --eps 1", "only one scale can be had"),
+        ("affinity --min-neighbors nan", "--min-neighbors must be a number of at least 1"),
         ("affinity --min-neighbors 0.5", "--min-neighbors must be a number of at least 1"),
         ("affinity --tol 0", "--tol must be positive"),
         ("affinity --tol 1e-30", "--tol is below the rounding"),
         ("affinity --max-iter 0", "--max-iter must be a positive integer"),
         ("affinity --jobs 0", "--jobs must be a nonzero integer"),
         ("affinity --metric manhatan", "--metric 'manhatan' is not known; take one of"),
+        ("affinity --metric cdist", "--metric 'cdist' is not known; take one of"),
         ("affinity --metric kernel", "--metric must be the name of a metric"),
         ("affinity --dask nowhere", "--dask must be the address of a scheduler"),
         ("affinity --dask local:2 --search approximate", "--dask is for an exact search"),
         ("affinity --search auto --checkpoint c", "--checkpoint is for an exact search"),
+        ("affinity --kind eot --eps connected", "--eps 'connected' needs a sparse plan"),
         ("affinity --kind eot --drop 2", "--drop must be below 1"),
         ("affinity --kind eot --q 0.5", "--q is no option of the kind eot"),
         ("affinity --kind tsallis --q 1", "--q must be in [0, 1), got 1.0"),
@@ -202,9 +205,17 @@ def test_options_that_are_fine_are_not_refused_before_the_file_is_read(tmp_path,
         "--search auto",
         "--metric l1",
         "--metric chebyshev --jobs -1",
+        "--metric mahalanobis",
+        "--metric canberra",
+        "--kind magic",
+        "--kind gaussian",
+        "--kind gaussian_l2",
         "--kind epanechnikov --eps 2",
         "--kind knn --neighbors 3",
         "--kind eot --eps connected --drop 1e-3",
     ):
         assert main(["affinity", str(tmp_path / "x.npy"), *asked.split(), "-q"]) == 0
+    for asked in ("", "--eps connected", "--eps 0.1"):  # layouts have a drop of their own
+        given = ["tsne", str(tmp_path / "x.npy"), "--kind", "eot", *asked.split(), "-q"]
+        assert main(given) == 0
     assert capsys.readouterr().err == ""
