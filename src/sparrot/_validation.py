@@ -601,6 +601,18 @@ def as_count(value: Any, name: str, most: int | None = None) -> int:
     return int(value)
 
 
+def as_steps(t: Any) -> int:
+    """A number of steps of a random walk."""
+    if not isinstance(t, Integral) or not 0 <= as_real(t) < 2**62:
+        raise InvalidInputError(
+            f"must be a number of steps, 0, 1, 2, ..., got {t!r}",
+            parameter="t",
+            value=t,
+            remedy="for all of them at once take {t='multiscale'}",
+        )
+    return int(t)
+
+
 def as_coordinates(value: Any, n: int) -> int:
     """How many coordinates n points get by eigenvectors: at most n - 2.
 

@@ -30,9 +30,10 @@ def add_parser(commands: Any) -> None:
         default="eigenmaps",
         help="which coordinates (default: eigenmaps)",
     )
-    parser.add_argument(
+    time = parser.add_argument(
         "--time", dest="t", type=int, metavar="T", help="diffusion: steps of the walk (default: 1)"
     )
+    time.suggested = False  # 'multiscale' is for Python alone
     parser.add_argument(
         "--pieces",
         dest="components",
@@ -80,7 +81,7 @@ def run(options: Namespace, session: Session) -> None:
 
 
 def _model(options: Namespace) -> Any:
-    from sparrot.spectral._maps import as_steps
+    from sparrot._validation import as_steps
 
     graph = {"affinity": "precomputed", "components": options.components}
     if options.method == "diffusion":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sparrot._types import BoolArray, FloatArray
-from sparrot._validation import as_choice, as_coordinates, as_real
+from sparrot._validation import as_choice, as_coordinates, as_steps
 from sparrot.affinity import KEEP_LARGEST, ways_to_connect
 from sparrot.errors import InvalidInputError
 from sparrot.spectral._eigen import (
@@ -219,7 +218,7 @@ class DiffusionMap(SpectralMap):
 
     def _factors(self, values: FloatArray) -> FloatArray:
         if not self._is_multiscale():
-            return values ** self._steps()
+            return values ** as_steps(self.t)
         if self.eigenvalues_.max() > 1 - 1e-12:
             raise InvalidInputError(
                 "the multiscale map of a graph in pieces is infinite",
@@ -230,23 +229,8 @@ class DiffusionMap(SpectralMap):
     def _extension_factors(self, values: FloatArray) -> FloatArray:
         if self._is_multiscale():
             return np.where(values == 1, 0.0, 1 / np.where(values == 1, 1.0, 1 - values))
-        return (
-            values ** (self._steps() - 1) if self._steps() else super()._extension_factors(values)
-        )
+        steps = as_steps(self.t)
+        return values ** (steps - 1) if steps else super()._extension_factors(values)
 
     def _is_multiscale(self) -> bool:
         return isinstance(self.t, str) and self.t == "multiscale"
-
-    def _steps(self) -> int:
-        return as_steps(self.t)
-
-
-def as_steps(t: Any) -> int:
-    """A number of steps of the walk."""
-    if not isinstance(t, Integral) or not 0 <= as_real(t) < 2**62:
-        raise InvalidInputError(
-            f"must be a number of steps, 0, 1, 2, ..., or 'multiscale', got {t!r}",
-            parameter="t",
-            value=t,
-        )
-    return int(t)

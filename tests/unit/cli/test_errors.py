@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+from sparrot import DiffusionMap
 from sparrot.affinity._registry import build, named_estimator
 from sparrot.cli import main, parse
 from sparrot.cli._session import in_flags, in_one_line, judge
@@ -193,6 +194,15 @@ def test_a_wrong_option_is_found_before_the_file_is_read(asked, complaint, tmp_p
     line = capsys.readouterr().err
     assert complaint in line
     assert line.count("\n") == 1
+
+
+def test_times_that_the_command_does_not_take_are_not_advised(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", X)
+    assert main(["embed", str(tmp_path / "x.npy"), "--method", "diffusion", "--time", "-1"]) == 2
+    said = "sparrot: --time must be a number of steps, 0, 1, 2, ..., got -1\n"
+    assert capsys.readouterr().err == said
+    with pytest.raises(InvalidInputError, match=r"got -1; for all .* take t='multiscale'"):
+        DiffusionMap(2, t=-1).fit(X)
 
 
 def test_options_that_are_fine_are_not_refused_before_the_file_is_read(tmp_path, capsys):
