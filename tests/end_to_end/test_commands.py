@@ -612,6 +612,21 @@ def test_numbers_too_large_to_be_standardized_are_refused(tmp_path, capsys, fact
     assert line.count("\n") == 1
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("dtype", "factor"), [(np.float64, -1e200), (np.float32, 1e30)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_numbers_too_large_for_principal_components_are_refused(
+    tmp_path, capsys, dtype, factor, is_sparse
+):
+    large = (factor * np.abs(X)).astype(dtype)
+    path = tmp_path / "x.npz"
+    save_npz(path, csr_array(large)) if is_sparse else np.savez(path, X=large)
+    assert main(["affinity", str(path), "--pca", "2"]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith("sparrot: --pca needs squares, and those of numbers up to")
+    assert line.endswith(f"overflow in {dtype.__name__}; rescale the points\n")
+
+
 def test_the_path_has_a_row_for_every_eps(points, tmp_path, capsys):
     output = tmp_path / "path.csv"
     facts = told(capsys, "path", points, "--steps", "2", "--span", "9", "-o", output)

@@ -196,8 +196,23 @@ def prepared(points: Any, options: Namespace, session: Session) -> Any:
 
         session.stage("principal components")
         n = as_count(options.pca, "pca", min(points.shape) - 1)
+        _require_squares(points, n)
         points = PCA(n, random_state=0).fit_transform(points)
     return points
+
+
+def _require_squares(points: Any, n_components: int) -> None:
+    """Raise for points so large that sums of their squares overflow."""
+    import numpy as np
+
+    largest = max(float(points.max()), -float(points.min()))
+    if largest >= np.sqrt(float(np.finfo(points.dtype).max) / np.prod(points.shape)):
+        raise InvalidInputError(
+            f"needs squares, and those of numbers up to {largest:.3g} overflow in {points.dtype}",
+            parameter="pca",
+            value=n_components,
+            remedy="rescale the points",
+        )
 
 
 def standardized(points: Any) -> Any:
