@@ -246,6 +246,10 @@ def test_the_largest_piece_is_mapped_and_one_warning_says_so(tmp_path, capsys):
     assert np.isnan(Y[90:]).all()
     assert np.allclose(np.abs(Y[:90]), np.abs(alone), atol=1e-6)
     assert figure.stat().st_size > 1000
+    anew = "(options of an affinity are for making it anew, by `sparrot affinity`)"
+    assert not warning.endswith(anew)
+    (stored,) = told(capsys, "embed", tmp_path / "a.npz", "-o", tmp_path / "b.csv")["warnings"]
+    assert stored.endswith(anew)
     assert not told(capsys, *asked, "--pieces", "each", "-o", target)["warnings"]
     assert np.isfinite(np.genfromtxt(target, delimiter=",", skip_header=1)).all()
 
@@ -302,7 +306,8 @@ def test_clusters_say_how_many_were_chosen_and_that_the_graph_is_in_pieces(tmp_p
     np.save(source, np.concatenate([X[:20] + 1e4, X[:30]]))
     assert main(["cluster", str(source)]) == 0
     out, err = capsys.readouterr()
-    assert "clusters    2 (chosen by the largest eigengap; --clusters K for another), of " in out
+    assert "clusters    2 (chosen by the largest of 9 eigengaps, " in out
+    assert "; --clusters K for another), of " in out
     assert "components  2, of 30, 20 points; every cluster is within one of them" in out
     assert err == ""  # pieces are no fault for clusters
     assert main(["cluster", str(source), "--clusters", "2"]) == 0
@@ -562,7 +567,7 @@ def test_an_affinity_of_standardized_points_is_checked_against_these(tmp_path, c
         assert main([*check, *made]) == 0
         assert "the claim holds" in capsys.readouterr().out
     assert main(check) == 2
-    assert "or give --standardize and --pca as it was made" in capsys.readouterr().err
+    assert "--names, --standardize and --pca as it was made" in capsys.readouterr().err
     assert main(["info", str(points), "--standardize"]) == 2
     assert "--standardize is for the points that an affinity was" in capsys.readouterr().err
 
@@ -790,7 +795,7 @@ def test_info_checks_a_graph_against_its_points(suffix, more, points, tmp_path, 
     assert main(["info", str(graph), "--check", str(less)]) == 2  # a column is missing
     said = capsys.readouterr().err
     assert f"--check {less} gives larger errors than {graph} claims: marginal error" in said
-    assert "in their order and with all their columns, or give --standardize and --pca" in said
+    assert "made of, in their order, or give --label, --without, --names, --standardize and" in said
 
 
 def test_a_changed_graph_has_no_claim_that_could_hold(points, tmp_path, capsys):

@@ -92,7 +92,7 @@ def read_affinity(
             as_count(getattr(options, name), name)
     if holds_what_is_asked(options):
         session.stage(f"reading {options.path}")
-        affinity = sparrot.load(options.path, key=options.key)
+        affinity, session.stored = sparrot.load(options.path, key=options.key), True
         n = affinity.matrix.shape[0]
         _require_enough_points(options, n)
         return Source(options.path, affinity, None, read_labels(options, n))

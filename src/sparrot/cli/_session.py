@@ -38,6 +38,7 @@ _ENDED = {
     TERMINATED: "terminated; no half-written file is left",
 }
 _FLAGS = {"True": "yes", "False": "no"}
+_OF_AN_AFFINITY = "--min-neighbors", "--neighbors", "--perplexity", "--eps"
 _QUOTES = ("'", '"')
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
@@ -57,6 +58,7 @@ class Session:
     def __init__(self, options: Namespace) -> None:
         self.command: str = options.command
         self.quiet: bool = getattr(options, "quiet", False)
+        self.stored = False  # whether the affinity was made before
         self.warnings: list[str] = []
         self._json: bool = getattr(options, "json", False)
         self._level = _LEVELS[min(getattr(options, "verbose", 0), 2)]
@@ -88,6 +90,8 @@ class Session:
     def warn(self, message: Warning | str) -> None:
         """Print a warning in one line, and keep it."""
         text = self.worded(message)
+        if self.stored and any(option in text for option in _OF_AN_AFFINITY):
+            text += " (options of an affinity are for making it anew, by `sparrot affinity`)"
         self.warnings.append(text)
         if not self.quiet:
             self.print(f"sparrot: warning: {text}", sys.stderr)

@@ -56,14 +56,31 @@ def run(options: Namespace, session: Session) -> None:
         "sizes": sizes,
         "eigenvalues": model.eigenvalues_.tolist(),
     }
-    chosen = " (chosen by the largest eigengap; --clusters K for another)"
-    lines = {"clusters": _sizes_line(sizes, chosen if options.n_clusters is None else "")}
+    chosen = "" if options.n_clusters is not None else _why(model.eigenvalues_)
+    lines = {"clusters": _sizes_line(sizes, chosen)}
     pieces = np.bincount(model.component_labels_).tolist()
     if len(pieces) > 1:
         spread = len({*zip(model.labels_, model.component_labels_, strict=True)}) > len(sizes)
         apart = "" if spread else "; every cluster is within one of them"
         lines["components"] = f"{_sizes_line(pieces)}{apart}"
     print_summary(session, source, options, facts, lines)
+
+
+def _why(values: Any) -> str:
+    """Why there are so many clusters, and how clearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _why(np.array([1.0, 0.98, 0.95, 0.5, 0.45]))
+    ' (chosen by the largest of 3 eigengaps, 0.45; the next is 0.05; --clusters K for another)'
+    """
+    gaps = sorted(values[1:-1] - values[2:], reverse=True)
+    following = f"; the next is {gaps[1]:.2g}" if len(gaps) > 1 else ""
+    return (
+        f" (chosen by the largest of {len(gaps)} eigengaps, {gaps[0]:.2g}{following}; "
+        "--clusters K for another)"
+    )
 
 
 def _sizes_line(sizes: list[int], why: str = "") -> str:

@@ -125,7 +125,10 @@ def _affinity(options: Namespace, session: Session) -> tuple[dict[str, Any], dic
             _require_claim(affinity, found, options)
         facts["check"] = asdict(found)
         verdict = "the claim holds" if claims else "there is no claim"
-        lines["check"] = f"{verdict}; computed from {options.check}: {found}"
+        lines["check"] = (
+            f"{verdict}; computed from {options.check}: {found}, at a mean cost of "
+            f"{affinity.mean_cost:.4g}"
+        )
     elif claims:
         lines["certificate"] += " (--check POINTS does)"
     return facts, lines
@@ -152,8 +155,8 @@ def _require_claim(
             parameter="check",
             value=options.check,
             remedy=[
-                "name the points that it was made of, in their order and with all their columns",
-                "give {standardize} and {pca} as it was made",
+                "name the points that it was made of, in their order",
+                "give {label}, {without}, {names}, {standardize} and {pca} as it was made",
             ],
         )
 

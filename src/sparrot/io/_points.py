@@ -25,6 +25,7 @@ from sparrot.io._formats import (
 )
 
 LOG = logging.getLogger(__name__)
+_NAMED = 5  # columns, at most, in an error
 
 
 def read_points(
@@ -278,9 +279,12 @@ def _require_finite_table(X: Any, source: Path, given: Mapping[str, Any]) -> Non
         names = chosen.load().read_columns(source, **options)
         where = chosen.load().whereabouts(source, int(i), **options)
     what = "no number" if np.isnan(X[i, j]) else "an infinite number"
+    columns = [names[k] for k in np.unique(bad[:, 1])]
+    listed = ", ".join(map(repr, columns[:_NAMED])) + (", ..." if len(columns) > _NAMED else "")
+    spread = f" in {len(columns)} columns ({listed})" if len(columns) > 1 else ""
     raise InvalidInputError(
         f"{source} has {what} in column {names[j]!r} {where}, "
-        f"{counted(len(bad), 'such entry', 'such entries')} in all",
+        f"{counted(len(bad), 'such entry', 'such entries')} in all{spread}",
         parameter="path",
         value=source,
         remedy=[

@@ -24,6 +24,7 @@ from sparrot.spectral._eigen import (
 from sparrot.spectral._estimator import NeedsRows, SpectralEstimator, divisible, extended
 
 _SMALL = 0.25  # of a mean cluster: what is smaller may be outliers
+_ROUNDING = 1e-8  # a gap between eigenvalues that is none
 
 
 class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
@@ -38,7 +39,8 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
     affinity : as for `sparrot.Eigenmaps`; by its name "qot", it has a floor of 5 effective
         neighbors.
     assign : "kmeans", or "cluster_qr" (Damle, Minden and Ying), which needs no random start.
-    max_clusters : the most that may be suggested.
+    max_clusters : the most that may be suggested; so many more than pieces if the graph has as many
+        pieces as that, none of them so small that it may be outliers.
     components : for a graph in pieces: "each" takes the components for clusters, and splits one
         only if there are fewer than `n_clusters`; "warn" does the same with a warning; "largest"
         clusters the largest component as if it were alone, the other points get the label -1, and
@@ -205,6 +207,10 @@ class SpectralClustering(ClusterMixin, SpectralEstimator):  # type: ignore[misc]
         n = W.shape[0]
         if self.n_clusters is None:
             most = as_count(self.max_clusters, "max_clusters", 10**6)
+            labels = self.component_labels_[self._kept]
+            pieces = int(labels.max()) + 1
+            if pieces >= most and n_large_pieces(labels, self._floors) == pieces:
+                most += pieces
         else:
             most = as_count(self.n_clusters, "n_clusters", n - 1)
         k = min(most + 1, n - 1)
@@ -220,14 +226,14 @@ def suggest_clusters(values: Any) -> int:
     3
     """
     values = as_finite(values, None, "values")
-    if values.ndim != 1 or len(values) < 3 or (np.diff(values) > 1e-8).any():
+    if values.ndim != 1 or len(values) < 3 or (np.diff(values) > _ROUNDING).any():
         raise InvalidInputError(
             "a number of clusters is suggested by at least 3 eigenvalues in descending order, "
             f"got {values}",
             remedy=["give {n_clusters}", "raise {max_clusters}", "pass more points"],
         )
-    gaps = values[:-1] - values[1:]
-    return 2 + int(np.argmax(gaps[1:]))
+    gaps = values[1:-1] - values[2:]
+    return 2 + int(np.argmax(np.where(gaps > _ROUNDING, gaps, 0.0)))
 
 
 def cluster_rotation(V: FloatArray) -> FloatArray:

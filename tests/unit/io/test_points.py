@@ -145,6 +145,11 @@ def test_arrays_are_named(tmp_path):
     [
         ("a.csv", "", "is empty"),
         ("a.csv", "a,b\n", "no rows of numbers"),
+        (
+            "a.csv",
+            "a,b,c\n1,2,1\n3,,1\n,2,3\n",
+            r"column 'b' on line 3, 2 such entries in all in 2 columns \('a', 'b'\)",
+        ),
         ("a.csv", "a,b\n1,2\n3,\n", "no number in column 'b' on line 3, 1 such entry in all"),
         ("a.csv", "n,a,b\nx,1,2\ny,3,NA\n", "no number in column 'b' on line 3"),
         ("a.csv", "1,2\n3,4,5\n", "line 2 has 3 fields, and the one before it has 2; repair"),

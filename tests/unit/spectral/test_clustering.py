@@ -60,6 +60,20 @@ def test_the_gap_that_counts_is_the_largest_after_the_first():
             suggest_clusters(wrong)
 
 
+@pytest.mark.parametrize("joined", [False, True])
+def test_pieces_beyond_those_that_are_looked_at_are_clusters_too(joined):
+    W = np.kron(np.eye(14), np.ones((30, 30)))
+    W[-1, -31] = W[-31, -1] = 0.1 * joined  # the last two of 14 pieces are nearly separate then
+    model = sparrot.SpectralClustering(affinity="precomputed").fit(W)
+    assert model.component_labels_.max() + 1 == 14 - joined
+    assert model.n_clusters_ == 14
+    assert nmi(np.repeat(np.arange(14), 30), model.labels_) == pytest.approx(1)
+
+
+def test_gaps_that_are_rounding_are_none():
+    assert suggest_clusters([1.0, 1.0, 1.0 - 1e-12, 1.0 - 3e-12]) == 2
+
+
 def test_user_errors_are_named():
     X = make_mixture(10, 3).X
     with pytest.raises(InvalidInputError, match="assign must be one of"):
