@@ -144,6 +144,8 @@ def test_an_interrupt_while_the_limit_is_set_leaves_none():
             pass
         else:
             raise AssertionError("no interrupt")
+        _threads._BLAS._ask(lambda: None).result()  # after what is on its way
+        assert blas() == {2}
         _threads._SingleThreadedBlas._hold = hold
         assert inside() == {1}
         assert blas() == {2}

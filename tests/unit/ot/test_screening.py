@@ -10,11 +10,12 @@ from sparrot.engine import Run
 from sparrot.ot import (
     Problem,
     QuadraticRegularizer,
+    _screening,
     screen,
     transform_scores,
 )
 from sparrot.ot._ctransform import Reference, c_transform, rough_c_transform
-from sparrot.ot._screening import Pairs, Support, _describe_block, _join_block
+from sparrot.ot._screening import ClientPairs, Pairs, Support, _describe_block, _join_block
 
 
 def solve_by_bisection(s, mass):
@@ -142,6 +143,28 @@ def test_screening_reports_and_may_be_stopped():
 
     with Run(2) as run, pytest.raises(KeyboardInterrupt):
         screen(cost, np.ones(300), run, report=stop)
+
+
+def test_pairs_are_kept_and_sorted_alike_in_any_number_of_blocks(monkeypatch):
+    n, rng = 40, np.random.default_rng(0)
+    i, j = np.triu_indices(n)
+    some = rng.permutation(len(i))[:300]
+    pairs = Pairs(i[some].astype(np.int32), j[some].astype(np.int32), rng.random(300))
+    monkeypatch.setattr(_screening, "_ROWS", 7)
+    monkeypatch.setattr(_screening, "_STAYING", 11)
+    with Run(2) as run:
+        support = Support.of(pairs, n, run.threads)
+        known = ClientPairs(n, pairs, screen, run.threads)
+        r, risen = rng.random(n) / 2, np.array([3, 17])
+        kept = known.kept(r, risen)[1]
+    C = np.zeros((n, n))
+    C[pairs.i, pairs.j] = C[pairs.j, pairs.i] = pairs.cost
+    rows, columns = np.nonzero(C)
+    assert np.array_equal(np.repeat(np.arange(n), support.counts), rows)
+    assert np.array_equal(support.indices, columns)
+    assert np.array_equal(support.cost, C[rows, columns])
+    free = ~np.isin(pairs.i, risen) & ~np.isin(pairs.j, risen) & pairs.below(r)
+    assert np.array_equal(kept.cost, pairs.cost[free | (pairs.i == pairs.j)])
 
 
 def test_a_support_is_the_symmetric_matrix_of_its_pairs():
