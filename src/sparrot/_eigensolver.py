@@ -18,21 +18,24 @@ earlier solver are not the leading ones, however small their residuals.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from operator import add
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh, qr
+from scipy.linalg.lapack import dsyevd
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 
 from sparrot._types import FloatArray, IntArray
-from sparrot.engine import Run
+from sparrot.engine import Run, Threads
 
 _DENSE, _DENSE_IF_SPARSE = 1000, 900  # rows up to which LAPACK comes first
 _STILL_DENSE = 5000  # rows up to which it is the last resort: 200 MB
@@ -42,18 +45,20 @@ _FIRST, _BLOCKS = 6, 12  # blocks before there is a filter, and besides what a r
 _ENTRIES = 400  # of a row: with a filter it is multiplied so often that these are the most work
 _GROWTH = 1e2, 1e6, 1e10  # by which a filter lifts the first value, what it may be, and one
 _LOWEST = -0.5  # c of a filter that is worth it
-_IN_CACHE = 2000  # rows that need no order
+_IN_CACHE = 4000  # rows that need no order
 _THIN, _FLAT = 0.03, 1e-4  # a block's smallest size by its largest: hardly new, or not at all
 _ROUNDING = 1e-12  # a length that is nothing else
 _ROWS = 4096  # in a block
 _LINE = 8  # numbers of a line of the cache
 _PIECES, _LEAST = 8, 10_000  # of the rows, at most, for any number of threads; and rows of a piece
+_PARTS, _WORK = 16, 1_000_000  # of the rows, which threads take in turn; products for each thread
 _SPREAD = 0.7  # the distance of typical eigenvalues of a graph, as a share of that of the center
 _LOOK = 0.95  # times the tolerance: an estimate of a residual that is worth a close look
 _RESTARTS = 500  # of a Krylov space, at most
 _CROOKED = 1e-11  # a product of two columns of a basis, from which on the next are mended;
 _BROKEN = 1e-9  # and from which on it is no basis
 _COPIES = 1e-6  # between eigenvalues that may be copies, at most
+_PRODUCT = np.array([[1.0, 0.0, 0.0]])  # as a step
 Found = tuple[FloatArray, FloatArray]
 Start = Callable[[int], FloatArray]  # random columns, so many
 
@@ -106,7 +111,8 @@ def leading_eigenpairs(
     best = None
     for name in _ladder(n_left, k, solver, issparse(S)):
         start = partial(_start, n, seed, best)
-        pairs = _checked(A, *_SOLVERS[name](A, k, tol, start, run), name)
+        operator = _Rows(A, run) if name == "lanczos" else A
+        pairs = _checked(operator, *_SOLVERS[name](operator, k, tol, start, run), name)
         if best is None or name == "dense" or _better(pairs, best, tol):
             best = pairs
         if best.residuals.max() <= tol:
@@ -216,9 +222,8 @@ def _lobpcg(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
     return values[order], vectors[:, order]
 
 
-def _lanczos(A: Any, k: int, tol: float, start: Start, run: Run) -> Found:
+def _lanczos(S: _Rows, k: int, tol: float, start: Start, run: Run) -> Found:
     """Block Lanczos method with a filter and thick restarts."""
-    S = _Rows(A, run)
     values, vectors = _krylov(S, k, tol, start(_WIDTH)[S.order])
     if _may_lack_copies(values, tol):
         values, vectors = _krylov(S, k, tol, start(_block(k))[S.order])
@@ -280,57 +285,59 @@ class _Rows:
     ----------
     order : the order of the rows; vectors here are in it.
     known : (n, c) eigenvectors that are left out.
+    steps : `steps(X, Y, abc)` replaces Y by `a S X + b X + c Y`, where a, b, c is the first row of
+        `abc`, then X by the same of Y with the next row, and so on, and returns the last of them.
+        Both are finite.
     work : entries of a row, on average.
     """
 
     def __init__(self, A: Any, run: Run) -> None:
         n = A.shape[0]
         S, known = (A.matrix, A.known) if isinstance(A, _Deflated) else (A, np.zeros((n, 0)))
-        self._rows: Callable[..., None]
+        self.steps: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
         if issparse(S):
-            self.order, self._rows, self.work = *_sparse_rows(S), S.nnz / n
+            self.order, self.steps, self.work = *_sparse_steps(S, run.threads), S.nnz / n
         else:
-            self.order, self._rows, self.work = np.arange(n), _dense_rows(S), float(n)
+            self.order, self.steps, self.work = np.arange(n), partial(_dense_steps, S), float(n)
         self.known = known[self.order]
         self._threads, self._pieces = run.threads, _pieces(n)
 
-    def step(self, X: FloatArray, Y: FloatArray, a: float, b: float, c: float) -> FloatArray:
-        """Replace Y by `a S X + b X + c Y`."""
+    def __matmul__(self, X: FloatArray) -> FloatArray:
+        """The product with X, both in the order of S, where known eigenvectors get -1."""
+        (n, k), out = X.shape, np.empty_like(X)
+        ordered = _aligned(n, -(-k // _WIDTH) * _WIDTH)
+        ordered[:, :k], ordered[:, k:] = X[self.order], 0
+        Y = self.steps(ordered, np.zeros_like(ordered), _PRODUCT)[:, :k]
+        out[self.order] = Y - self.known @ (2 * (self.known.T @ ordered[:, :k]))
+        return out
 
-        def rows(blocks: list[slice]) -> None:
-            self._rows(X, Y, (a, b, c), blocks[0].start, blocks[-1].stop)
-
-        self.each(rows)
-        return Y
-
-    def each(self, function: Callable[[list[slice]], None]) -> None:
-        """Call a function of each piece of the rows."""
-        for _ in self._threads.map(function, self._pieces):
+    def each(self, function: Callable[[int, int], Any]) -> None:
+        """Call `function(first, end)` of the rows of each piece."""
+        for _ in self._threads.map(
+            lambda blocks: function(blocks[0].start, blocks[-1].stop), self._pieces
+        ):
             pass
 
     def sum(self, function: Callable[[slice], FloatArray]) -> FloatArray:
         """The sum of a function over blocks of rows, in the same order for any threads."""
 
         def of_piece(blocks: list[slice]) -> FloatArray:
-            return sum(map(function, blocks))  # type: ignore[return-value]
+            return reduce(add, map(function, blocks))
 
-        return sum(self._threads.map(of_piece, self._pieces))  # type: ignore[return-value]
+        return reduce(add, self._threads.map(of_piece, self._pieces))
 
-    def times(self, X: FloatArray, factor: FloatArray) -> FloatArray:
-        """The product of X with a small matrix, in new memory."""
-        out = _aligned(len(X), factor.shape[1])
-
-        def rows(blocks: list[slice]) -> None:
-            some = slice(blocks[0].start, blocks[-1].stop)
-            np.matmul(X[some], factor, out=out[some])
-
-        self.each(rows)
+    def times(
+        self, X: FloatArray, factor: FloatArray, room: FloatArray | None = None
+    ) -> FloatArray:
+        """The product of X with a small matrix, in this room or in new memory."""
+        out = _aligned(len(X), factor.shape[1]) if room is None else room
+        self.each(lambda i, k: np.matmul(X[i:k], factor, out=out[i:k]))
         return out
 
     def refined(self, X: FloatArray, k: int) -> tuple[Found, float]:
         """The k leading Ritz pairs of S in the span of X, and their largest residual."""
-        Y = self.step(X, np.zeros_like(X), 1.0, 0.0, 0.0)
-        values, Q = np.linalg.eigh(self.sum(lambda rows: X[rows].T @ Y[rows]))
+        Y = self.steps(X, np.zeros_like(X), _PRODUCT)
+        values, Q = _eigh(self.sum(lambda rows: X[rows].T @ Y[rows]))
         values, Q = values[: -k - 1 : -1], Q[:, : -k - 1 : -1]
         V, R = self.times(X, Q), self.times(Y, Q)
         squares = self.sum(lambda rows: np.square(R[rows] - V[rows] * values).sum(axis=0))
@@ -394,12 +401,11 @@ class _Filter:
         return (values - (self.c - 1) / 2) * 2 / (self.c + 1)
 
     def apply(self, S: _Rows, X: FloatArray, W: FloatArray) -> FloatArray:
-        """The product with X, in the memory of W or of X: both are overwritten, and finite."""
+        """The product with X, in the memory of W or of X: both are finite and are overwritten."""
         center, half = (self.c - 1) / 2, (self.c + 1) / 2
-        W = S.step(X, W, 1 / half, -center / half, 0.0)
-        for _ in range(self.degree - 1):
-            X, W = W, S.step(W, X, 2 / half, -2 * center / half, -1.0)
-        return W
+        steps = np.array([[2 / half, -2 * center / half, -1.0]] * self.degree)
+        steps[0] = 1 / half, -center / half, 0.0
+        return S.steps(X, W, steps)
 
     def undone(self, lifted: FloatArray, residuals: FloatArray) -> Found:
         r"""The values of S, and about what its residuals are; infinite where none was lifted.
@@ -446,7 +452,7 @@ class _KrylovSpace:
         self._S, self._known = S, c
         self._V, self._T = np.empty((n, c + most), order="F"), np.zeros((most, most))
         self._V[:, :c] = S.known
-        self._W = _aligned(n, b)
+        self._W, self._X = _aligned(n, b), _aligned(n, b)
         self._W[:] = 0
         self._tol, self._E = tol, np.zeros((c + most, c + most))  # which has no signs
         self.begin(X, _Filter())
@@ -454,7 +460,8 @@ class _KrylovSpace:
     def begin(self, X: FloatArray, filter: _Filter) -> None:
         """Begin anew, with another block and polynomial."""
         self.filter, self.size = filter, 0
-        self._X, self._R, _ = self._orthonormal(X.copy())
+        self._W[:] = X
+        self._orthonormal()
 
     @property
     def is_full(self) -> bool:
@@ -470,35 +477,43 @@ class _KrylovSpace:
         self._E[c + j : c + m, : c + j] = self._lacking.T
         self.size = m
         W = self.filter.apply(self._S, self._X, self._W)
-        self._X, self._R, H = self._orthonormal(W)
+        if W is self._X:
+            self._X, self._W = self._W, self._X
+        H = self._orthonormal()
         self._T[:m, j:m], self._T[j:m, :m] = H, H.T
 
-    def _orthonormal(self, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        r"""X, R and H with `W = V H + X R` and [V, X] orthonormal, known vectors left out of H.
+    def _orthonormal(self) -> FloatArray:
+        r"""Set X and R so that `W = V H + X R` and [V, X] is orthonormal; H without known vectors.
 
         W is overwritten. If :math:`V^T V = I + E` then :math:`V^T X = -E H R^{-1}`: what V lacks
         grows from block to block. It is known well enough from this recurrence and the rounding of
         each block to tell when V has to be subtracted twice, which leaves nothing but rounding.
         """
-        m = self._known + self.size
+        W, room, m = self._W, self._X, self._known + self.size
         V, E = self._V[:, :m], self._E[:m, :m]
-        H, roots, U = self._subtract(V, W)
+        H, roots, U = self._subtract(V, W, room)
         rounding = _EPS * np.sqrt(np.vdot(H, H) + roots[-1] ** 2) / roots[0]
         self._lacking = rounding + E @ np.abs(H @ (U / roots))
         if self._lacking.max(initial=0.0) > self._tol:
-            more, roots, U = self._subtract(V, W)
+            more, roots, U = self._subtract(V, W, room)
             H, self._lacking = H + more, np.full_like(H, _EPS)
         if roots[0] <= max(_FLAT * roots[-1], _ROUNDING):
             X = self._straightened(_full(W, m))
-            return X, X.T @ W, H[self._known :]
-        X, R = self._S.times(W, U / roots), roots[:, None] * U.T
+            self._R = X.T @ W
+            room[:] = X
+            return H[self._known :]
+        self._S.times(W, U / roots, room)
+        self._R = roots[:, None] * U.T
         if roots[0] < _THIN * roots[-1]:  # once more, for columns that were nearly dependent
-            squares, U = np.linalg.eigh(self._S.sum(lambda rows: X[rows].T @ X[rows]))
+            squares, U = _eigh(self._S.sum(lambda rows: room[rows].T @ room[rows]))
             roots = np.sqrt(squares)
-            X, R = self._S.times(X, U / roots), roots[:, None] * (U.T @ R)
-        return X, R, H[self._known :]
+            self._X, self._W = self._S.times(room, U / roots, W), room
+            self._R = roots[:, None] * (U.T @ self._R)
+        return H[self._known :]
 
-    def _subtract(self, V: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _subtract(
+        self, V: FloatArray, W: FloatArray, room: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Replace W by `W - V H` with `H = V' W`: H, and r and U with `W' W = U diag(r^2) U'`.
 
         The numbers r ascend; none is less than rounding.
@@ -506,10 +521,11 @@ class _KrylovSpace:
         H = self._S.sum(lambda rows: V[rows].T @ W[rows])
 
         def rest(rows: slice) -> FloatArray:
-            W[rows] -= V[rows] @ H
-            return W[rows].T @ W[rows]
+            some = W[rows]
+            some -= np.matmul(V[rows], H, out=room[rows])
+            return some.T @ some
 
-        squares, U = np.linalg.eigh(self._S.sum(rest))
+        squares, U = _eigh(self._S.sum(rest))
         return H, np.sqrt(np.maximum(squares, _ROUNDING**2)), U
 
     def _straightened(self, X: FloatArray) -> FloatArray:
@@ -521,7 +537,7 @@ class _KrylovSpace:
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values of S, descending, coefficients of their vectors, and residuals."""
-        lifted, Q = np.linalg.eigh(self._T[: self.size, : self.size])
+        lifted, Q = _eigh(self._T[: self.size, : self.size])
         lifted, Q = lifted[::-1], np.ascontiguousarray(Q[:, ::-1])
         off = np.linalg.norm(self._R @ Q[-len(self._R) :], axis=0)
         values, residuals = self.filter.undone(lifted, off)
@@ -554,6 +570,14 @@ class _KrylovSpace:
         return self._S.times(self._V[:, self._known : self._known + self.size], Q)
 
 
+def _eigh(A: FloatArray) -> Found:
+    """All eigenpairs of a small matrix, ascending, with nothing around LAPACK."""
+    values, vectors, info = dsyevd(A)
+    if info:
+        raise LinAlgError(f"LAPACK's dsyevd failed on {len(A)} rows: info = {info}")
+    return values, vectors
+
+
 def _aligned(rows: int, columns: int) -> FloatArray:
     """An empty array that begins with a line of the cache: no four columns of a row are in two."""
     memory = np.empty(rows * columns + _LINE)
@@ -579,17 +603,50 @@ def _pieces(n: int) -> list[list[slice]]:
     ]
 
 
-def _sparse_rows(S: csr_array) -> tuple[IntArray, Callable[..., None]]:
+def _sparse_steps(S: csr_array, threads: Threads) -> tuple[IntArray, Callable[..., FloatArray]]:
+    """An order of the rows, and the steps of `_Rows` in it, by so many threads as are worth it."""
     from sparrot._kernels import three_term_rows
 
-    if S.shape[0] <= _IN_CACHE:
-        indices = S.indices.astype(np.int32, copy=False)
-        return np.arange(S.shape[0]), partial(three_term_rows, S.indptr, indices, S.data)
-    order = _breadth_first(S)
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    A = S[order]
-    return order, partial(three_term_rows, A.indptr, place[A.indices], A.data)
+    n = S.shape[0]
+    if n <= _IN_CACHE:
+        order, indptr, indices, data = np.arange(n), S.indptr, S.indices, S.data
+    else:
+        order = _breadth_first(S)
+        place = np.empty(n, np.int32)
+        place[order] = np.arange(n, dtype=np.int32)
+        A = S[order]
+        indptr, indices, data = A.indptr, place[A.indices], A.data
+    rows = partial(three_term_rows, indptr, indices.astype(np.int32, copy=False), data)
+
+    ends = np.searchsorted(indptr, np.linspace(0, S.nnz, min(_PARTS, n) + 1))
+    ends[0], ends[-1] = 0, n
+    whole = ends[[0, -1]]
+
+    def steps(X: FloatArray, Y: FloatArray, abc: FloatArray) -> FloatArray:
+        counts = np.zeros(1 + len(abc), np.int64)
+        workers = min(_PIECES, S.nnz * len(abc) * X.shape[1] // _WORK)
+        parts = whole if workers < 2 else ends
+
+        def share() -> None:
+            part = -1
+            while (part := rows(X, Y, abc, parts, counts, part)) >= 0:
+                time.sleep(0)  # for those that are waited for
+
+        try:
+            threads.share(share, workers)
+        except BaseException:
+            counts[:] = len(abc) * len(parts)  # nothing is left, and nobody waits
+            raise
+        return Y if len(abc) % 2 else X
+
+    return order, steps
+
+
+def _dense_steps(S: FloatArray, X: FloatArray, Y: FloatArray, abc: FloatArray) -> FloatArray:
+    for a, b, c in abc:
+        Y[:] = a * (S @ X) + b * X + c * Y
+        X, Y = Y, X
+    return X
 
 
 def _breadth_first(S: csr_array) -> IntArray:
@@ -598,14 +655,6 @@ def _breadth_first(S: csr_array) -> IntArray:
     if len(found) == S.shape[0]:
         return found
     return np.append(found, np.delete(np.arange(S.shape[0]), found))  # of other components
-
-
-def _dense_rows(S: FloatArray) -> Callable[..., None]:
-    def rows(X: FloatArray, Y: FloatArray, abc: Any, first: int, last: int) -> None:
-        a, b, c = abc
-        Y[first:last] = a * (S[first:last] @ X) + b * X[first:last] + c * Y[first:last]
-
-    return rows
 
 
 _SOLVERS = {

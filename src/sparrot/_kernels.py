@@ -28,6 +28,7 @@ _LANES = 16 if _HOST.get("avx512f") else 8 if _HOST.get("avx2") else 4  # of a v
 GROUP = 4 if _LANES == 8 else 8  # rows whose products with a panel fit in the registers
 PANEL = 2 * _LANES  # columns that are multiplied at once
 _SUMS = 4  # that a sum is made of, so that no addition waits for the one before
+_PATIENCE = 20_000  # looks at what another thread has done: tens of microseconds
 # Whether it multiplies four bytes a lane at once, unless Numba is told to compile for another.
 _TARGET: Any = config
 HAS_BYTES = (
@@ -744,6 +745,31 @@ def _write_three_terms(
 _three_terms_of_four: Array = intrinsic(_write_three_terms)
 
 
+def _write_read(typing: Any, numbers: Any, k: Any) -> Any:
+    """Read `numbers[k]`, which other threads change, before all that comes after it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load_atomic(builder.gep(data, [arguments[1]]), "acquire", 8)
+
+    return types.int64(types.Array(types.int64, 1, "C"), types.int64), codegen
+
+
+def _write_count(typing: Any, numbers: Any, k: Any) -> Any:
+    """Add one to `numbers[k]` after all that came before it, and return what it was."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        one = ir.Constant(ir.IntType(64), 1)
+        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), one, "seq_cst")
+
+    return types.int64(types.Array(types.int64, 1, "C"), types.int64), codegen
+
+
+_read: Array = intrinsic(_write_read)
+_count: Array = intrinsic(_write_count)
+
+
 @njit(nogil=True, cache=True)
 def three_term_rows(
     indptr: Array,
@@ -751,19 +777,41 @@ def three_term_rows(
     data: Array,
     X: Array,
     Y: Array,
-    abc: tuple[float, float, float],
-    first: int,
-    last: int,
-) -> None:
-    """Replace rows first..last-1 of Y by those of `a M X + b X + c Y`, for M in CSR.
+    steps: Array,
+    ends: Array,
+    counts: Array,
+    part: int,
+) -> int:
+    """Replace Y by `a M X + b X + c Y`, then X by the same of Y, and so on, for M in CSR.
 
-    X and Y are in C order and have a multiple of four columns; the indices are of 32 bits.
+    Each row of `steps` is a, b and c. All threads that call this share the work: each takes the
+    next part of it, a piece `ends[p]..ends[p + 1] - 1` of the rows in one step, until there are
+    none; a part waits for all of the step before. `counts` has the number of parts that were taken,
+    and from 1 on those of each step that are done. Returns -1 when all is done; or the part that it
+    had when others were waited for too long, which the next call goes on with. The first call has
+    part -1. X and Y are in C order and have a multiple of four columns; the indices are of 32 bits.
     """
-    columns = X.shape[1]
-    for i in range(first, last):
-        ends = (np.int64(indptr[i]), np.int64(indptr[i + 1]))
-        for p in range(0, columns, 4):
-            _three_terms_of_four((i, p, columns), ends, indices, data, X, Y, abc)
+    pieces, columns = len(ends) - 1, X.shape[1]
+    while True:
+        if part < 0:
+            part = _count(counts, 0)
+        step = min(part // pieces, len(steps))
+        patience = _PATIENCE
+        while step and _read(counts, step) < pieces:
+            patience -= 1
+            if patience == 0:
+                return part
+        if step == len(steps):
+            return -1
+        A, B = (X, Y) if step % 2 == 0 else (Y, X)
+        abc = (steps[step, 0], steps[step, 1], steps[step, 2])
+        piece = part % pieces
+        for i in range(ends[piece], ends[piece + 1]):
+            row = (np.int64(indptr[i]), np.int64(indptr[i + 1]))
+            for p in range(0, columns, 4):
+                _three_terms_of_four((i, p, columns), row, indices, data, A, B, abc)
+        _count(counts, step + 1)
+        part = -1
 
 
 @njit(nogil=True, cache=True)

@@ -1,3 +1,5 @@
+from threading import Event, current_thread, main_thread
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +20,7 @@ from sparrot._eigensolver import (
     _Rows,
     leading_eigenpairs,
 )
+from sparrot._kernels import three_term_rows
 from sparrot.engine import Run
 from sparrot.spectral import symmetric_normalization
 
@@ -184,7 +187,9 @@ def test_a_block_is_made_orthonormal_whatever_it_has_in_common_with_the_basis(ki
     W += V @ rng.standard_normal((16, 4))
     V[:, 0] += crooked * V[:, 1]  # which it is told
     space._E[0, 1] = space._E[1, 0] = crooked
-    X, R, H = space._orthonormal(W.copy())
+    space._W[:] = W
+    H = space._orthonormal()
+    X, R = space._X, space._R
     assert V @ H + X @ R == pytest.approx(W, abs=1e-12 + 10 * crooked)
     assert np.abs(X.T @ X - np.eye(4)).max() <= 1e-13
     assert np.abs(V.T @ X).max() <= 1e-12
@@ -352,6 +357,70 @@ def test_pieces_of_rows_are_summed_alike_by_any_number_of_threads(monkeypatch):
             found.append(leading_eigenpairs(S, 4, run, solver="lanczos").vectors)
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("n", [7, 900])  # fewer rows than parts, and more
+@pytest.mark.parametrize("degree", [1, 2, 5])
+def test_threads_that_share_the_steps_of_a_filter_find_the_same_bits(n, degree, monkeypatch):
+    monkeypatch.setattr("sparrot._eigensolver._WORK", 1)
+    S = symmetric_normalization(ring_graph(n) + ring_graph(n) @ ring_graph(n))
+    X = np.random.default_rng(0).standard_normal((n, 8))
+    steps = np.random.default_rng(1).standard_normal((degree, 3))
+    expected = X, np.zeros_like(X)
+    for a, b, c in steps:
+        expected = a * (S @ expected[0]) + b * expected[0] + c * expected[1], expected[0]
+    found = []
+    for n_jobs in (1, 2, 3, 20):
+        with Run(n_jobs) as run:
+            found += [_Rows(S, run).steps(X.copy(), np.zeros_like(X), steps) for _ in range(50)]
+    assert found[0] == pytest.approx(expected[0], abs=1e-12 * np.abs(expected[0]).max())
+    assert all(np.array_equal(one, found[0]) for one in found)
+
+
+def test_a_thread_that_waits_too_long_comes_back_with_its_part_and_goes_on():
+    S = symmetric_normalization(ring_graph(12))
+    X, Y = np.ones((12, 4)), np.zeros((12, 4))
+    steps, ends = np.tile([1.0, 0.0, 0.0], (2, 1)), np.array([0, 6, 12])
+    counts = np.array([1, 0, 0])  # somebody has taken the first half of the first step
+    arguments = S.indptr, S.indices.astype(np.int32), S.data, X, Y, steps, ends, counts
+    part = three_term_rows(*arguments, -1)
+    assert part == 2  # of the second step, which cannot begin
+    assert Y[:, 0] == pytest.approx([0.0] * 6 + [1.0] * 6)
+    assert three_term_rows(*arguments, part) == 2
+    Y[:6], counts[1] = 1.0, 2  # now that it is done
+    assert three_term_rows(*arguments, part) == -1
+    assert np.array_equal(counts[1:], [2, 2])
+    assert pytest.approx(np.ones((12, 4))) == X
+
+
+def test_an_interrupt_leaves_no_thread_that_waits_for_ever(monkeypatch):
+    """One that had taken a part of the work is gone."""
+    monkeypatch.setattr("sparrot._eigensolver._WORK", 1)
+    ended, started, seen = Event(), Event(), []
+
+    def interrupted(*arguments):
+        counts = arguments[-2]
+        seen.append(counts)
+        if current_thread() is main_thread():
+            counts[0] += 1
+            started.wait(10)
+            raise KeyboardInterrupt
+        started.set()
+        part = three_term_rows(*arguments)
+        if part < 0:
+            ended.set()
+        return part
+
+    monkeypatch.setattr("sparrot._kernels.three_term_rows", interrupted)
+    S = symmetric_normalization(ring_graph(900))
+    with Run(2) as run:
+        rows = _Rows(S, run)
+        with pytest.raises(KeyboardInterrupt):
+            rows.steps(np.ones((900, 4)), np.zeros((900, 4)), np.ones((3, 3)))
+        nobody_waits = ended.wait(10)
+        for counts in seen:  # so that this test ends even if it fails
+            counts[:] = 1000
+    assert nobody_waits
 
 
 def test_a_basis_stays_orthonormal_through_many_restarts(run):

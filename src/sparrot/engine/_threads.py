@@ -261,6 +261,17 @@ class Threads:
             return len(groups), self.map(whole, groups)
         return len(groups), self.map(lambda rows: finish(rows, [function(rows, right)]), groups)
 
+    def share(self, function: Callable[[], None], most: int) -> None:
+        """Call a function here, and meanwhile on other threads: on so many in all, at most.
+
+        The calls share some work, and each returns when there is none left. So a thread that comes
+        late, as it does when it was asleep, costs nothing, and nobody waits for it to return.
+        """
+        if self._pool is not None:
+            for _ in range(1, min(most, self.n_jobs)):
+                self._pool.submit(function)
+        function()
+
     def _map_ahead(
         self,
         pool: ThreadPoolExecutor,

@@ -243,8 +243,9 @@ class Spectrum:
     @property
     def nontrivial(self) -> BoolArray:
         """(k,) False for the first pair of each component, whose function is constant on it."""
-        first = np.unique(self.owners, return_index=True)[1]
-        return ~np.isin(np.arange(len(self.owners)), first)
+        nontrivial = np.ones(len(self.owners), bool)
+        nontrivial[np.unique(self.owners, return_index=True)[1]] = False
+        return nontrivial
 
     def __repr__(self) -> str:
         """One line with what matters."""
@@ -382,10 +383,11 @@ def _merged(
     values = np.concatenate([pairs.values for _, pairs in parts])
     residuals = np.concatenate([pairs.residuals for _, pairs in parts])
     order = np.argsort(-values.round(12), kind="stable")[:k]
-    vectors = np.zeros((len(labels), len(order)))
-    for column, pair in enumerate(order):
-        points, pairs = parts[owners[pair]]
-        rows = slice(None) if len(points) == len(labels) else points
-        vectors[rows, column] = pairs.vectors[:, pair - np.searchsorted(owners, owners[pair])]
+    vectors, first = np.zeros((len(labels), len(order))), 0
+    for points, pairs in parts:
+        columns = np.flatnonzero((first <= order) & (order < first + len(pairs.values)))
+        rows = slice(None) if len(points) == len(labels) else points[:, None]
+        vectors[rows, columns] = pairs.vectors[:, order[columns] - first]
+        first += len(pairs.values)
     solver = parts[-1][1].solver
     return Spectrum(values[order], vectors, residuals[order], owners[order], labels, degree, solver)

@@ -26,6 +26,18 @@ def test_run_covers_every_row_once(n_jobs):
     assert sorted(seen) == list(range(103))
 
 
+@pytest.mark.parametrize(("n_jobs", "most", "calls"), [(1, 3, 1), (3, 2, 2), (2, 8, 2), (2, 0, 1)])
+def test_work_is_shared_by_this_thread_and_some_others(n_jobs, most, calls):
+    called = []
+    with Threads(n_jobs) as threads:
+        threads.share(lambda: called.append(threading.current_thread()), most)
+        assert threading.current_thread() in called  # whoever else has come by now
+    assert len(called) <= calls
+    ready = threading.Barrier(calls)
+    with Threads(n_jobs) as threads:
+        threads.share(lambda: ready.wait(10) and None, most)  # all are there at once
+
+
 def test_blas_has_one_thread_inside_and_its_own_number_after():
     def blas_threads():
         return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
