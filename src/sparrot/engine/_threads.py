@@ -95,6 +95,18 @@ def _bytes_of(array: Any) -> int:
     return n_bytes
 
 
+def _cores() -> int:
+    """How many cores may be used; what joblib finds is kept, for it takes 0.1 ms to look."""
+    affinity = getattr(os, "sched_getaffinity", lambda process: ())(0)
+    return _cores_of(frozenset(affinity), os.environ.get("LOKY_MAX_CPU_COUNT"))
+
+
+@cache
+def _cores_of(affinity: frozenset[int], most: str | None) -> int:
+    """The same for a process that may run on these, and for a variable that joblib reads."""
+    return joblib.cpu_count()
+
+
 @cache
 def _blas() -> Any:
     """All BLAS libraries of this process; looking for them takes milliseconds."""
@@ -209,7 +221,7 @@ class Threads:
                 value=n_jobs,
                 remedy="leave it out for all cores",
             )
-        self.n_jobs: int = joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs)
+        self.n_jobs: int = _cores() if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
         self._limited: list[tuple[Any, int]] = []
 
