@@ -51,14 +51,15 @@ _ROUNDING = 1e-12  # a length that is nothing else
 _ROWS = 4096  # in a block
 _LINE = 8  # numbers of a line of the cache
 _PIECES, _LEAST = 8, 10_000  # of the rows, at most, for any number of threads; and rows of a piece
-_PARTS, _WORK = 16, 1_000_000  # of the rows, which threads take in turn; products for each thread
+_PARTS, _WORK = 16, 1_000_000  # of the rows, which threads take in turn; multiplications for each
 _SPREAD = 0.7  # the distance of typical eigenvalues of a graph, as a share of that of the center
 _LOOK = 0.95  # times the tolerance: an estimate of a residual that is worth a close look
 _RESTARTS = 500  # of a Krylov space, at most
 _CROOKED = 1e-11  # a product of two columns of a basis, from which on the next are mended;
 _BROKEN = 1e-9  # and from which on it is no basis
+_SHIFT = 4.0  # of known eigenvalues
 _COPIES = 1e-6  # between eigenvalues that may be copies, at most
-_PRODUCT = np.array([[1.0, 0.0, 0.0]])  # as a step
+_PRODUCT = np.array([[1.0, 0.0, 0.0]])  # the step that is one product with S
 Found = tuple[FloatArray, FloatArray]
 Start = Callable[[int], FloatArray]  # random columns, so many
 
@@ -122,14 +123,17 @@ def leading_eigenpairs(
 
 
 class _Deflated(LinearOperator):  # type: ignore[misc]
-    """The operator `S - 2 V V'`: eigenvectors V with eigenvalue 1 get -1, and come last."""
+    """The operator `S - 4 V V'`: eigenvectors V with eigenvalue 1 get -3, and come last.
+
+    A bipartite graph has the eigenvalue -1, from which they must differ.
+    """
 
     def __init__(self, S: Any, V: FloatArray) -> None:
         super().__init__(np.dtype(np.float64), S.shape)
         self.matrix, self.known = S, V
 
     def _matmat(self, X: FloatArray) -> FloatArray:
-        return self.matrix @ X - self.known @ (2 * (self.known.T @ X))
+        return self.matrix @ X - self.known @ (_SHIFT * (self.known.T @ X))
 
 
 def _ladder(n: int, k: int, solver: str, sparse: bool = True) -> tuple[str, ...]:
@@ -264,7 +268,7 @@ def _krylov(S: _Rows, k: int, tol: float, X: FloatArray) -> Found:
             space.restart(Q[:, :kept])
             restarts += 1
         excess = residuals[:k].max() / needed
-        due = space.size + width * space.filter.blocks_to_go(values[k - 1], excess)
+        due = max(kept, space.size) + width * space.filter.blocks_to_go(values[k - 1], excess)
 
 
 def _may_lack_copies(values: FloatArray, tol: float) -> bool:
@@ -287,7 +291,7 @@ class _Rows:
     known : (n, c) eigenvectors that are left out.
     steps : `steps(X, Y, abc)` replaces Y by `a S X + b X + c Y`, where a, b, c is the first row of
         `abc`, then X by the same of Y with the next row, and so on, and returns the last of them.
-        Both are finite.
+        X and Y must be finite, and only X of a single step is as it was.
     work : entries of a row, on average.
     """
 
@@ -303,12 +307,12 @@ class _Rows:
         self._threads, self._pieces = run.threads, _pieces(n)
 
     def __matmul__(self, X: FloatArray) -> FloatArray:
-        """The product with X, both in the order of S, where known eigenvectors get -1."""
+        """The product of the deflated matrix with X, both in the order of S."""
         (n, k), out = X.shape, np.empty_like(X)
         ordered = _aligned(n, -(-k // _WIDTH) * _WIDTH)
         ordered[:, :k], ordered[:, k:] = X[self.order], 0
         Y = self.steps(ordered, np.zeros_like(ordered), _PRODUCT)[:, :k]
-        out[self.order] = Y - self.known @ (2 * (self.known.T @ ordered[:, :k]))
+        out[self.order] = Y - self.known @ (_SHIFT * (self.known.T @ ordered[:, :k]))
         return out
 
     def each(self, function: Callable[[int, int], Any]) -> None:
@@ -444,6 +448,9 @@ class _KrylovSpace:
     ----------
     filter : the polynomial p.
     size : columns of the basis.
+
+    Two blocks are all the memory that is needed besides: W, which is to be made orthonormal, and X,
+    where that goes. Then W is room for the product with X. Both are finite at all times.
     """
 
     def __init__(self, S: _Rows, X: FloatArray, most: int, tol: float = _CROOKED) -> None:
@@ -453,7 +460,7 @@ class _KrylovSpace:
         self._V, self._T = np.empty((n, c + most), order="F"), np.zeros((most, most))
         self._V[:, :c] = S.known
         self._W, self._X = _aligned(n, b), _aligned(n, b)
-        self._W[:] = 0
+        self._W[:] = self._X[:] = 0
         self._tol, self._E = tol, np.zeros((c + most, c + most))  # which has no signs
         self.begin(X, _Filter())
 
@@ -604,7 +611,7 @@ def _pieces(n: int) -> list[list[slice]]:
 
 
 def _sparse_steps(S: csr_array, threads: Threads) -> tuple[IntArray, Callable[..., FloatArray]]:
-    """An order of the rows, and the steps of `_Rows` in it, by so many threads as are worth it."""
+    """An order of the rows, and the `steps` of `_Rows` in it, which threads share."""
     from sparrot._kernels import three_term_rows
 
     n = S.shape[0]
@@ -627,16 +634,21 @@ def _sparse_steps(S: csr_array, threads: Threads) -> tuple[IntArray, Callable[..
         workers = min(_PIECES, S.nnz * len(abc) * X.shape[1] // _WORK)
         parts = whole if workers < 2 else ends
 
-        def share() -> None:
-            part = -1
-            while (part := rows(X, Y, abc, parts, counts, part)) >= 0:
-                time.sleep(0)  # for those that are waited for
+        failed: list[BaseException] = []
 
-        try:
-            threads.share(share, workers)
-        except BaseException:
-            counts[:] = len(abc) * len(parts)  # nothing is left, and nobody waits
-            raise
+        def work() -> None:
+            part = -1
+            try:
+                while (part := rows(X, Y, abc, parts, counts, part)) >= 0:
+                    time.sleep(0)  # for those that are waited for
+            except BaseException as error:
+                failed.append(error)
+                counts[:] = len(abc) * len(parts)  # nothing is left, and nobody waits
+                raise
+
+        threads.share(work, workers)
+        if failed:  # elsewhere
+            raise failed[0]
         return Y if len(abc) % 2 else X
 
     return order, steps

@@ -1,4 +1,4 @@
-from threading import Event, current_thread, main_thread
+from threading import Barrier, Event, current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -363,6 +363,7 @@ def test_pieces_of_rows_are_summed_alike_by_any_number_of_threads(monkeypatch):
 @pytest.mark.parametrize("degree", [1, 2, 5])
 def test_threads_that_share_the_steps_of_a_filter_find_the_same_bits(n, degree, monkeypatch):
     monkeypatch.setattr("sparrot._eigensolver._WORK", 1)
+    monkeypatch.setattr("sparrot.engine._threads._cores", lambda: 20)
     S = symmetric_normalization(ring_graph(n) + ring_graph(n) @ ring_graph(n))
     X = np.random.default_rng(0).standard_normal((n, 8))
     steps = np.random.default_rng(1).standard_normal((degree, 3))
@@ -393,19 +394,21 @@ def test_a_thread_that_waits_too_long_comes_back_with_its_part_and_goes_on():
     assert pytest.approx(np.ones((12, 4))) == X
 
 
-def test_an_interrupt_leaves_no_thread_that_waits_for_ever(monkeypatch):
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_an_interrupt_or_error_leaves_no_thread_that_waits_for_ever(where, monkeypatch):
     """One that had taken a part of the work is gone."""
     monkeypatch.setattr("sparrot._eigensolver._WORK", 1)
-    ended, started, seen = Event(), Event(), []
+    monkeypatch.setattr("sparrot.engine._threads._cores", lambda: 2)
+    both, ended, seen = Barrier(2), Event(), []
 
     def interrupted(*arguments):
         counts = arguments[-2]
-        seen.append(counts)
-        if current_thread() is main_thread():
+        if len(seen) < 2:  # both threads come, before either goes on
+            seen.append(counts)
+            both.wait(10)
+        if (current_thread() is main_thread()) == (where == "here"):
             counts[0] += 1
-            started.wait(10)
             raise KeyboardInterrupt
-        started.set()
         part = three_term_rows(*arguments)
         if part < 0:
             ended.set()
@@ -421,6 +424,24 @@ def test_an_interrupt_leaves_no_thread_that_waits_for_ever(monkeypatch):
         for counts in seen:  # so that this test ends even if it fails
             counts[:] = 1000
     assert nobody_waits
+
+
+def test_a_basis_that_is_lost_at_a_restart_is_begun_anew(monkeypatch, run):
+    restart, lost = _KrylovSpace.restart, []
+
+    def restart_and_lose(self, Q):
+        monkeypatch.setattr("sparrot._eigensolver._BROKEN", 1e-9 if lost else -1.0)
+        restart(self, Q)
+        lost.append(self.size == 0)
+
+    monkeypatch.setattr(_KrylovSpace, "restart", restart_and_lose)
+    monkeypatch.setattr(_Filter, "blocks_to_go", lambda *arguments: 1)
+    n = 2000
+    pairs = leading_eigenpairs(sp.csr_array(ring_graph(n) / 2), 6, run, solver="lanczos")
+    assert lost[0]
+    assert pairs.residuals.max() <= 1e-8
+    expected = np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2, 3]) / n)
+    assert pairs.values == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_basis_stays_orthonormal_through_many_restarts(run):

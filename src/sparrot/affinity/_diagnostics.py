@@ -134,11 +134,11 @@ def complete_pieces(W: Any, labels: IntArray, floors: Any = None) -> tuple[str, 
     >>> complete_pieces(two, np.zeros(40, int)) is None
     True
     """
-    W = csr_array(W)
     sizes = np.bincount(labels)
     few = 2 * (1 + (MIN_NEIGHBORS if floors is None else float(np.min(floors))))
     if (sizes > few).sum() < 2:
         return None
+    W = csr_array(W, copy=True)  # whose entries are put in order to be counted
     joined = W.count_nonzero() - np.count_nonzero(W.diagonal())
     if joined < _COMPLETE * (sizes * (sizes - 1)).sum():
         return None

@@ -277,10 +277,11 @@ class Threads:
         """Call a function here, and meanwhile on other threads: on so many in all, at most.
 
         The calls share some work, and each returns when there is none left. So a thread that comes
-        late, as it does when it was asleep, costs nothing, and nobody waits for it to return.
+        late, as it does when it was asleep, costs nothing, and nobody waits for it to return, nor
+        hears of its errors. There are no more threads than cores: they may wait for each other.
         """
         if self._pool is not None:
-            for _ in range(1, min(most, self.n_jobs)):
+            for _ in range(1, min(most, self.n_jobs, _cores())):
                 self._pool.submit(function)
         function()
 

@@ -382,7 +382,7 @@ def _merged(
     owners = np.concatenate([np.full(len(pairs.values), c) for c, (_, pairs) in enumerate(parts)])
     values = np.concatenate([pairs.values for _, pairs in parts])
     residuals = np.concatenate([pairs.residuals for _, pairs in parts])
-    order = np.argsort(-values.round(12), kind="stable")[:k]
+    order = np.argsort(-np.minimum(values, 1.0).round(12), kind="stable")[:k]  # trivial ones first
     vectors, first = np.zeros((len(labels), len(order))), 0
     for points, pairs in parts:
         columns = np.flatnonzero((first <= order) & (order < first + len(pairs.values)))

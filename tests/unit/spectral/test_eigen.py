@@ -159,3 +159,31 @@ def test_repeated_eigenvalues_are_no_hindrance():
     spectrum = sparrot.eigenpairs(W, 16, components="each")  # LAPACK's evr gives up on a part
     V = spectrum.vectors
     assert W.matrix @ V == pytest.approx(V * spectrum.values, abs=1e-8)
+
+
+@pytest.mark.parametrize("size", [2, 12])
+def test_all_pairs_of_a_bipartite_piece_have_the_eigenvalue_minus_one_and_its_vector(size):
+    """From which the first, which is known, must be told apart."""
+    star, edge = np.zeros((size, size)), np.ones((2, 2)) - np.eye(2)
+    star[0, 1:] = star[1:, 0] = 1
+    W = sp.block_diag([star, edge]).toarray()
+    S = symmetric_normalization(W)
+    found = eigenpairs(W, size + 1, components="each")
+    assert np.linalg.norm(S @ found.vectors - found.vectors * found.values, axis=0).max() <= 1e-12
+    assert found.vectors.T @ found.vectors == pytest.approx(np.eye(size + 1), abs=1e-12)
+    assert found.values[-1] == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("components", ["warn", "each", "largest"])
+def test_entries_in_no_order_stay_so_and_may_be_read_only(components):
+    W = sp.csr_array(np.kron(np.eye(3), np.ones((20, 20)) - np.eye(20)))
+    for row in range(60):
+        entries = slice(W.indptr[row], W.indptr[row + 1])
+        W.indices[entries] = W.indices[entries][::-1].copy()
+    W = sp.csr_array((W.data, W.indices, W.indptr), shape=W.shape)  # which does not know its order
+    for array in (W.data, W.indices, W.indptr):
+        array.flags.writeable = False
+    before = W.indices.copy()
+    first, second = (eigenpairs(W, 4, components=components) for _ in range(2))
+    assert np.array_equal(W.indices, before)
+    assert np.array_equal(first.vectors, second.vectors)
