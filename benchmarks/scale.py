@@ -8,6 +8,7 @@ tiles of the upper triangle, in two threads. Real data is read from the folder n
     python benchmarks/scale.py                     # the table of docs/benchmarks.md
     python benchmarks/scale.py --large             # and the sets of half a million points and more
     python benchmarks/scale.py --floors            # a floor on rows, against none
+    python benchmarks/scale.py --new               # neighbors of new points, against scikit-learn
     python benchmarks/scale.py --growth growth.png # time and memory against n, with exponents
     python benchmarks/scale.py --growth out.png --only spiral --largest 1000000
 """
@@ -31,6 +32,7 @@ from _measure import in_own_process, measured
 
 DATA = Path(os.environ.get("SPARROT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TILE = 2048
+MADE = ("gaussian", "gaussian_50", "branches")  # points that need no data folder
 LONG = 8.0  # seconds of a run that is not repeated
 
 
@@ -215,6 +217,44 @@ def floors(lines: list) -> None:
             print(line + told, flush=True)
 
 
+NEW = [
+    ("Gaussian 25,000 x 50, 5,000 new", "gaussian_50", 5_000),
+    ("MNIST 60,000 x 50 PC, 10,000 new", "mnist_50", 10_000),
+]
+
+
+def gaussian_50() -> np.ndarray:
+    return gaussian(30_000, 50)
+
+
+def new_points(make: str, n: int, metric: str) -> tuple[float, float, float]:
+    """Seconds of ours and of scikit-learn, and how far their distances are apart."""
+    from sklearn.neighbors import KNeighborsTransformer
+
+    import sparrot
+
+    points, new = np.split(globals()[make](), [-n])
+    took, graphs = [], []
+    for kind in (sparrot.KNeighborsTransformer, KNeighborsTransformer):
+        search = kind(n_neighbors=30, metric=metric, n_jobs=-1)
+        search.fit(points[:3000]).transform(new[:1000])  # compile
+        search.fit(points)
+        took.append(best(lambda X, search=search: f"{search.transform(X).nnz}", new)[0])
+        graphs.append(np.sort(search.transform(new).data.reshape(n, -1)))
+    apart = np.abs(graphs[0] - graphs[1]).max() / graphs[1].max()
+    return took[0], took[1], float(apart)
+
+
+def show_new(lines: list) -> None:
+    """Thirty neighbors of new points."""
+    print(f"{'':34}{'metric':12}{'sparrot':>9}{'sklearn':>9}{'ratio':>7}{'apart':>10}")
+    for title, make, n in lines:
+        for metric in ("euclidean", "cosine"):
+            ours, theirs, apart = in_own_process(new_points, make, n, metric)
+            ratio = f"{ours / theirs:>7.2f}{apart:>10.0e}"
+            print(f"{title:34}{metric:12}{ours:>9.2f}{theirs:>9.2f}{ratio}", flush=True)
+
+
 def show(title: str, name: str, seconds: float, unit: float, megabytes: float, said: str) -> None:
     line = f"{title:26}{name:24}{seconds:>9.2f}{seconds / unit:>13.2f}{megabytes:>8.0f}  {said}"
     print(line, flush=True)
@@ -279,6 +319,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", action="store_true", help="half a million points and more")
     parser.add_argument("--floors", action="store_true", help="a floor on rows, against none")
+    parser.add_argument("--new", action="store_true", help="neighbors of new points")
     parser.add_argument("--growth", metavar="FIGURE", help="draw time and memory against n")
     parser.add_argument("--largest", type=int, default=200_000, help="largest n of --growth")
     parser.add_argument("--only", default="", help="part of the name of a set")
@@ -286,12 +327,18 @@ def main() -> None:
     if options.growth:
         growth(options.growth, options.largest, options.only)
         return
-    lines: list = FLOORS if options.floors else LARGE if options.large else TABLE
+    lines, show_lines = TABLE, table
+    if options.new:
+        lines, show_lines = NEW, show_new
+    elif options.floors:
+        lines, show_lines = FLOORS, floors
+    elif options.large:
+        lines = LARGE
     lines = [line for line in lines if options.only in line[0]]
-    missing = [line[0] for line in lines if line[1] not in ("gaussian", "branches")]
+    missing = [line[0] for line in lines if line[1] not in MADE]
     if missing and not DATA.is_dir():
         sys.exit(f"{', '.join(missing)} need the data folder: set SPARROT_DATA")
-    (floors if options.floors else table)(lines)
+    show_lines(lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-from threading import Barrier, Event, current_thread, main_thread
+from threading import Event, current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -399,16 +399,16 @@ def test_an_interrupt_or_error_leaves_no_thread_that_waits_for_ever(where, monke
     """One that had taken a part of the work is gone."""
     monkeypatch.setattr("sparrot._eigensolver._WORK", 1)
     monkeypatch.setattr("sparrot.engine._threads._cores", lambda: 2)
-    both, ended, seen = Barrier(2), Event(), []
+    taken, ended, seen = Event(), Event(), []
 
     def interrupted(*arguments):
         counts = arguments[-2]
-        if len(seen) < 2:  # both threads come, before either goes on
-            seen.append(counts)
-            both.wait(10)
+        seen.append(counts)
         if (current_thread() is main_thread()) == (where == "here"):
             counts[0] += 1
+            taken.set()
             raise KeyboardInterrupt
+        assert taken.wait(10)
         part = three_term_rows(*arguments)
         if part < 0:
             ended.set()
