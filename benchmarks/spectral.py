@@ -1,8 +1,9 @@
 """Leading eigenpairs of graphs against ARPACK alone, and maps of MNIST from points to coordinates.
 
 Every line is a process of its own; compilation and import are not counted. Both solvers of a graph,
-or of its largest component, have residuals of at most 1e-8; on many points ARPACK is stopped where
-it takes ten times as long as ours. Real data is read from the folder named by SPARROT_DATA (default
+or of its largest component, have residuals of at most 1e-8; the fastest call of those that fill a
+second counts, of three at least, and one alone on many points, where ARPACK is stopped if it takes
+ten times as long as ours. Real data is read from the folder named by SPARROT_DATA (default
 ../shared/data).
 
     python benchmarks/spectral.py           # k-NN graphs of 1,000 to 100,000 points; MNIST

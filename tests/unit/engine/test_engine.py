@@ -26,8 +26,12 @@ def test_run_covers_every_row_once(n_jobs):
     assert sorted(seen) == list(range(103))
 
 
-@pytest.mark.parametrize(("n_jobs", "most", "calls"), [(1, 3, 1), (3, 2, 2), (2, 8, 2), (2, 0, 1)])
-def test_work_is_shared_by_this_thread_and_some_others(n_jobs, most, calls):
+@pytest.mark.parametrize(
+    ("n_jobs", "most", "cores", "calls"),
+    [(1, 3, 4, 1), (3, 2, 4, 2), (2, 8, 4, 2), (2, 0, 4, 1), (4, 8, 3, 3)],
+)
+def test_work_is_shared_by_this_thread_and_some_others(n_jobs, most, cores, calls, monkeypatch):
+    monkeypatch.setattr("sparrot.engine._threads._cores", lambda: cores)
     called = []
     with Threads(n_jobs) as threads:
         threads.share(lambda: called.append(threading.current_thread()), most)

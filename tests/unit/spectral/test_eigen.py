@@ -6,8 +6,10 @@ import scipy.sparse as sp
 
 import sparrot
 from problems import path_graph, points, ring_graph
+from sparrot._eigensolver import EigenPairs
 from sparrot.errors import AffinityWarning, InvalidInputError, NotConvergedError
 from sparrot.spectral import eigenpairs, symmetric_normalization
+from sparrot.spectral._eigen import _merged
 
 FORMS = {"sparse": sp.csr_array, "dense": lambda W: W.toarray()}
 
@@ -187,3 +189,10 @@ def test_entries_in_no_order_stay_so_and_may_be_read_only(components):
     first, second = (eigenpairs(W, 4, components=components) for _ in range(2))
     assert np.array_equal(W.indices, before)
     assert np.array_equal(first.vectors, second.vectors)
+
+
+def test_a_value_above_one_by_rounding_does_not_come_before_the_trivial_pair():
+    pairs = EigenPairs(np.array([1.0, 1 + 1e-11]), np.eye(3, 2), np.zeros(2), "lanczos")
+    found = _merged([(np.arange(3), pairs)], 2, np.zeros(3, int), np.ones(3))
+    assert np.array_equal(found.vectors, np.eye(3, 2))
+    assert found.nontrivial.tolist() == [False, True]
